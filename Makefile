@@ -1,0 +1,53 @@
+# make demo            a real Label Studio with a demo project; stays until Ctrl-C
+# make demo LABELS=100 the same with a scripted annotator, then ends
+# make test            every check and test, the ones against a real Label Studio included
+# make install         .venv with the `uherding` command
+# make check           linters, types, import directions
+
+PYTHON ?= python3
+LABELS ?= 0
+BIN := .venv/bin
+LABEL_STUDIO := .labelstudio/venv/bin/label-studio
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test unit check install label-studio clean
+
+demo: install label-studio
+	@$(BIN)/uherding demo --label-studio $(LABEL_STUDIO) --labels $(LABELS)
+
+test: check label-studio
+	$(BIN)/pytest --labelstudio=$(LABEL_STUDIO) --hypothesis-profile=ci --cov --cov-report=term:skip-covered
+
+unit: .venv/dev
+	$(BIN)/pytest
+
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+install: .venv/installed
+
+label-studio: $(LABEL_STUDIO)
+
+.venv/installed: requirements.txt pyproject.toml
+	@echo "Installing uherding-backend into .venv (torch is large: about 2 minutes the first time)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python $(PIP_INSTALL) -r requirements.txt
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --editable .
+	@touch $@
+
+.venv/dev: .venv/installed requirements-dev.txt
+	@echo "Installing the development tools into .venv"
+	@$(BIN)/python $(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+$(LABEL_STUDIO): requirements-label-studio.txt
+	@echo "Installing Label Studio into .labelstudio (about 1 minute the first time)"
+	@$(PYTHON) -m venv .labelstudio/venv
+	@.labelstudio/venv/bin/python $(PIP_INSTALL) -r requirements-label-studio.txt
+	@touch $@
+
+clean:
+	rm -rf .demo .labelstudio .venv

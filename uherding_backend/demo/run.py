@@ -1,0 +1,175 @@
+"""The demo's story: start everything, make a project, publish its first queue, then label."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from uherding_backend.connecting import connect_project
+from uherding_backend.console import Console
+from uherding_backend.demo.annotator import Annotator
+from uherding_backend.demo.dataset import LABEL_CONFIG, DemoImages
+from uherding_backend.demo.labelling import label_and_report
+from uherding_backend.demo.processes import ChildProcess, backend, free_port, label_studio
+from uherding_backend.errors import UHerdingError
+from uherding_backend.labels import ProjectId
+from uherding_backend.labelstudio import LabelStudio
+from uherding_backend.settings import Settings
+
+USER = "demo@example.com"
+TITLE = "Fashion (UHerding demo)"
+ROUND_SIZE = 20
+LABEL_STUDIO_PORT = 8080
+BACKEND_PORT = 9090
+FIRST_START_SECONDS = 600.0
+FIRST_QUEUE_SECONDS = 900.0
+
+
+@dataclass
+class Demo:
+    """What a second run needs to find everything again."""
+
+    password: str
+    token: str
+    project: int = 0
+
+    @classmethod
+    def open(cls, directory: Path) -> Demo:
+        """The demo in this directory, a new one if there is none."""
+        path = directory / "demo.json"
+        if path.exists():
+            return cls(**json.loads(path.read_text()))
+        demo = cls(password=f"demo-{secrets.token_hex(3)}", token=secrets.token_hex(20))
+        demo.save(directory)
+        return demo
+
+    def save(self, directory: Path) -> None:
+        """Write it whole or not at all; only the owner may read it."""
+        directory.mkdir(parents=True, exist_ok=True)
+        unfinished = directory / "demo.json.unfinished"
+        unfinished.touch(mode=0o600)
+        unfinished.write_text(json.dumps(asdict(self)))
+        unfinished.replace(directory / "demo.json")
+
+
+def run_demo(directory: Path, program: Path, labels: int, console: Console) -> int:
+    """Run the demo until Ctrl-C, or until so many labels were given; returns the exit code."""
+    if not program.exists():
+        raise UHerdingError(f"There is no {program}. Run `make demo`, which installs it.")
+    demo = Demo.open(directory)
+    images = DemoImages.load()
+    names = images.unpack(directory / "files" / "images")
+    studio, server = _processes(directory, program, demo)
+    with studio:
+        studio.wait_until_ready(
+            FIRST_START_SECONDS,
+            lambda waited: console.renew(_patience(directory), detail=f": {waited:.0f} s so far"),
+        )
+        if not demo.project:
+            console.renew(f"Creating a project with {len(names)} images")
+            demo.project = _create_project(studio.url, demo.token, directory, names)
+            demo.save(directory)
+        with server:
+            server.wait_until_ready(60.0, lambda _: console.renew("Starting the backend"))
+            _connect(studio.url, server.url, demo)
+            _wait_for_queue(server.url, demo.project, console)
+            _welcome(studio.url, server.url, demo, console)
+            if not labels:
+                return _stay(studio, server)
+            annotator = Annotator(studio.url, demo.token, demo.project)
+            extractor = directory / "backend" / "projects" / str(demo.project) / "extractor.npz"
+            return label_and_report(annotator, server.url, images, extractor, labels, console)
+
+
+def _processes(directory: Path, program: Path, demo: Demo) -> tuple[ChildProcess, ChildProcess]:
+    studio = label_studio(
+        program,
+        directory,
+        free_port(LABEL_STUDIO_PORT),
+        user=USER,
+        password=demo.password,
+        token=demo.token,
+    )
+    server = backend(
+        directory,
+        free_port(BACKEND_PORT),
+        {"LABEL_STUDIO_URL": studio.url, "LABEL_STUDIO_API_KEY": demo.token},
+    )
+    return studio, server
+
+
+def _patience(directory: Path) -> str:
+    if (directory / "backend").exists():
+        return "Starting Label Studio"
+    return "Starting Label Studio, with a new database (1 to 2 minutes)"
+
+
+def _create_project(url: str, token: str, directory: Path, names: list[str]) -> int:
+    session = requests.Session()
+    session.headers["Authorization"] = f"Token {token}"
+
+    def post(path: str, body: object) -> Any:  # noqa: ANN401 - JSON
+        response = session.post(f"{url}{path}", json=body, timeout=120)
+        if not response.ok:
+            raise UHerdingError(f"Label Studio refused POST {path}: {response.text[:300]}")
+        return response.json()
+
+    project = int(post("/api/projects", {"title": TITLE, "label_config": LABEL_CONFIG})["id"])
+    # Label Studio only serves local files below a storage's path.
+    storage = {"project": project, "path": str((directory / "files" / "images").absolute())}
+    post("/api/storages/localfiles", {**storage, "use_blob_urls": True, "title": "demo images"})
+    tasks = [{"data": {"image": f"/data/local-files/?d=images/{name}"}} for name in names]
+    post(f"/api/projects/{project}/import", tasks)
+    return project
+
+
+def _connect(studio_url: str, server_url: str, demo: Demo) -> None:
+    settings = Settings(label_studio_url=studio_url, label_studio_api_key=demo.token)
+    connect_project(settings, ProjectId(demo.project), server_url, {"round_size": ROUND_SIZE})
+
+
+def _wait_for_queue(url: str, project: int, console: Console) -> None:
+    """Show the first round's steps until its queue is up."""
+    deadline = time.monotonic() + FIRST_QUEUE_SECONDS
+    while time.monotonic() < deadline:
+        status = requests.get(f"{url}/api/projects/{project}", timeout=30).json()
+        running = [round_ for round_ in status["rounds"] if round_["state"] == "running"]
+        failed = [round_ for round_ in status["rounds"] if round_["state"] == "failed"]
+        if failed:
+            raise UHerdingError(f"The first round failed: {failed[0]['error']}")
+        if status["published"] and not running:
+            return
+        step = running[0]["step"] if running else "waiting for the worker"
+        done = running[0]["progress"] if running else None
+        console.renew(f"First queue: {step}", done)
+        time.sleep(0.25)
+    raise UHerdingError(f"No queue after {FIRST_QUEUE_SECONDS:.0f} s. See {url}/ for what it does.")
+
+
+def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> None:
+    version = LabelStudio(studio_url, demo.token).project(ProjectId(demo.project)).model_version
+    console.say(f"""
+  The demo is up.
+
+    Label Studio   {studio_url}/projects/{demo.project}
+    log in with    {USER}   password  {demo.password}
+    status page    {server_url}/        API  {server_url}/docs
+    queue          {version}
+
+  Press "Label All Tasks" in Label Studio and label {ROUND_SIZE} images (keys 1 to 9 and 0):
+  then a round runs, and the queue turns to what the model finds hard.
+""")
+
+
+def _stay(studio: ChildProcess, server: ChildProcess) -> int:
+    while True:
+        time.sleep(1.0)
+        for child in (studio, server):
+            if not child.alive():
+                raise UHerdingError(f"{child.name} has ended.\n{child.log_tail()}")

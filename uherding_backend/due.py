@@ -1,0 +1,54 @@
+"""When a round is due: from stored state alone, never from an event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from uherding_backend.label_config import parse_label_config
+from uherding_backend.labels import Labels, arrived_since, resolve
+from uherding_backend.options import Options
+from uherding_backend.store import Project, Round, RoundState, Store
+from uherding_backend.store.rounds import QueueEntry
+
+FIRST_RETRY_SECONDS = 5.0
+LONGEST_RETRY_SECONDS = 600.0
+
+
+def due(store: Store, project: Project, options: Options, now: float) -> str | None:
+    """Why a round is due, from stored state alone; None if none is."""
+    latest = store.rounds.latest(project.id)
+    if latest and latest[0].state in (RoundState.DUE, RoundState.RUNNING):
+        return None
+    if latest and latest[0].state is RoundState.FAILED:
+        return _retry_reason(latest, now)
+    published = store.rounds.last_published(project.id)
+    if published is None:
+        return "first queue"
+    if project.tasks_changed:
+        return "tasks or label config changed"
+    labels = resolve(
+        store.pool.annotations(project.id), parse_label_config(project.label_config).classes
+    )
+    arrived = arrived_since(labels.classes, store.rounds.labels(published.id))
+    if arrived >= options.round_size:
+        return f"{arrived} new labels"
+    waiting = _waiting(store.rounds.queue(published.id), labels)
+    if waiting <= options.low_water and published.report.get("left_out", 0) > 0:
+        return f"only {waiting} tasks left in the queue"
+    return None
+
+
+def _retry_reason(latest: Sequence[Round], now: float) -> str | None:
+    failures = next(
+        (n for n, round_ in enumerate(latest) if round_.state is not RoundState.FAILED), len(latest)
+    )
+    wait = min(FIRST_RETRY_SECONDS * 2 ** (failures - 1), LONGEST_RETRY_SECONDS)
+    if now < (latest[0].finished_at or 0.0) + wait:
+        return None
+    return "trying again after a failure"
+
+
+def _waiting(queue: Sequence[QueueEntry], labels: Labels) -> int:
+    return sum(
+        entry.task not in labels.classes and entry.task not in labels.set_aside for entry in queue
+    )

@@ -1,0 +1,101 @@
+"""Annotations -> one class per task. Pure: the same annotations always give the same labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NewType
+
+TaskId = NewType("TaskId", int)  # Label Studio's id; `model` only ever sees rows
+ProjectId = NewType("ProjectId", int)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One person's answer to one task.
+
+    Attributes:
+        answer: What was chosen; None if nothing was, as in a skipped task.
+        updated: ISO 8601 time of the last change: later sorts higher.
+    """
+
+    id: int
+    task: TaskId
+    answer: str | None
+    skipped: bool
+    ground_truth: bool
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a project's annotations come to.
+
+    Attributes:
+        classes: The class of every labelled task.
+        set_aside: Tasks that people answered without a usable class (skipped, empty, or a class
+            that the label config no longer has): neither labels nor worth queueing.
+        disagreements: Tasks whose annotators chose different classes.
+        unknown_classes: Tasks among ``set_aside`` whose class is not in the label config.
+    """
+
+    classes: Mapping[TaskId, str]
+    set_aside: frozenset[TaskId]
+    disagreements: int
+    unknown_classes: int
+
+
+def parse_annotation(payload: Mapping[str, Any], control: str) -> Annotation:
+    """An annotation as Label Studio's export and webhooks carry it."""
+    skipped = bool(payload.get("was_cancelled"))
+    return Annotation(
+        id=int(payload["id"]),
+        task=TaskId(int(payload["task"])),
+        answer=None if skipped else _chosen(payload.get("result") or [], control),
+        skipped=skipped,
+        ground_truth=bool(payload.get("ground_truth")),
+        updated=str(payload.get("updated_at") or ""),
+    )
+
+
+def resolve(annotations: Iterable[Annotation], classes: Collection[str]) -> Labels:
+    """One class per task: ground truth first, else the majority, else the latest."""
+    by_task: dict[TaskId, list[Annotation]] = {}
+    for annotation in annotations:
+        by_task.setdefault(annotation.task, []).append(annotation)
+    resolved: dict[TaskId, str] = {}
+    disagreements = unknown = 0
+    for task, given in by_task.items():
+        answered = [annotation for annotation in given if annotation.answer is not None]
+        usable = [annotation for annotation in answered if annotation.answer in classes]
+        disagreements += len({annotation.answer for annotation in usable}) > 1
+        if usable:
+            resolved[task] = _agreed(usable)
+        else:
+            unknown += bool(answered)
+    return Labels(resolved, frozenset(by_task.keys() - resolved.keys()), disagreements, unknown)
+
+
+def arrived_since(labels: Mapping[TaskId, str], used: Mapping[TaskId, str]) -> int:
+    """How many labels are new or changed since the round that used ``used``."""
+    return sum(used.get(task) != chosen for task, chosen in labels.items())
+
+
+def _agreed(annotations: Sequence[Annotation]) -> str:
+    truths = [annotation for annotation in annotations if annotation.ground_truth]
+    voting = truths or annotations
+    votes = Counter(annotation.answer for annotation in voting)
+    most = max(votes.values())
+    leading = [annotation for annotation in voting if votes[annotation.answer] == most]
+    latest = max(leading, key=lambda annotation: (annotation.updated, annotation.id))
+    return str(latest.answer)
+
+
+def _chosen(result: Sequence[Mapping[str, Any]], control: str) -> str | None:
+    for region in result:
+        if region.get("from_name") == control and region.get("type") == "choices":
+            choices = (region.get("value") or {}).get("choices") or []
+            if choices and isinstance(choices[0], str):
+                return choices[0]
+    return None

@@ -1,0 +1,199 @@
+"""The story of one round: labels in, a published queue out. Start reading here."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model.arrays import UNLABELED
+from model.pipeline import Ranking, rank_pool
+from uherding_backend.errors import LabelStudioError
+from uherding_backend.images_source import ImageSource
+from uherding_backend.label_config import LabelSchema, parse_label_config
+from uherding_backend.labels import Labels, resolve
+from uherding_backend.labelstudio import LabelStudio
+from uherding_backend.options import Options
+from uherding_backend.outcome import outcome_path, save_outcome
+from uherding_backend.pool_features import Pool, PoolFeatures
+from uherding_backend.publishing import Switch, Upload, plan, queue_predictions, version_name
+from uherding_backend.reports import queue_entries, round_report
+from uherding_backend.settings import Settings
+from uherding_backend.store import Project, Round, RoundState, Store
+
+log = logging.getLogger(__name__)
+
+OUTCOMES_KEPT = 2  # the current one, and the one before it while a reader may still have it open
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRunner:
+    """Runs one round of one project; may be stopped at any point and run again."""
+
+    store: Store
+    settings: Settings
+    studio: LabelStudio
+    project: Project
+    round: Round
+    clock: Callable[[], float]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Compute the queue, unless an interrupted run already did, and publish it."""
+        if not self.round.version:
+            self.rank()
+        self.publish()
+
+    def rank(self) -> None:
+        """Everything up to the stored queue; nothing of it is visible to annotators."""
+        schema, options = self.read_project()
+        labels = self.read_labels(schema)
+        pool = self.read_pool(schema)
+        ranking = self.rank_pool(pool, labels, schema, options)
+        self.keep(pool, labels, schema, ranking)
+
+    def read_project(self) -> tuple[LabelSchema, Options]:
+        """The label config as it is now, and the admin's options."""
+        with self._step("labels"):
+            self.store.projects.changes_taken_in(self.project.id)
+            state = self.studio.project(self.project.id)
+            self.store.projects.looked(
+                self.project.id,
+                self.clock(),
+                title=state.title,
+                label_config=state.label_config,
+                changed=False,
+            )
+            schema = parse_label_config(state.label_config)
+        return schema, Options.of(self.settings, self.project.options)
+
+    def read_labels(self, schema: LabelSchema) -> Labels:
+        """The labels by the export, which is the truth; webhooks were only hints."""
+        with self._step("labels"):
+            annotations = self.studio.annotations(self.project.id, schema.control)
+            self.store.pool.replace_annotations(self.project.id, annotations)
+            return resolve(annotations, schema.classes)
+
+    def read_pool(self, schema: LabelSchema) -> Pool:
+        """The tasks' features; only what is new is computed."""
+        with self._step("tasks"):
+            images = self.studio.images(self.project.id, schema.data_key)
+            self.store.pool.replace_items(self.project.id, images)
+        with self._step("features"):
+            source = ImageSource(self.studio, self.settings.local_files_root)
+            return PoolFeatures(self.store, self.project.id, source, self._progress).pool()
+
+    def rank_pool(
+        self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options
+    ) -> Ranking:
+        """Train, calibrate and choose: the machine learning, which knows only rows."""
+        row_labels = np.full(len(pool.tasks), UNLABELED, dtype=np.int64)
+        candidates = np.ones(len(pool.tasks), dtype=np.bool_)
+        for row, task in enumerate(pool.tasks):
+            if task in labels.classes:
+                row_labels[row] = schema.classes.index(labels.classes[task])
+            candidates[row] = task not in labels.set_aside
+        ranking = rank_pool(
+            pool.features,
+            row_labels,
+            class_count=len(schema.classes),
+            count=options.queue_size,
+            candidates=candidates,
+            seed=self.round.id,
+            on_step=lambda step: self._progress(step, 0.0),
+        )
+        self.seconds.update(ranking.seconds)
+        return ranking
+
+    def keep(self, pool: Pool, labels: Labels, schema: LabelSchema, ranking: Ranking) -> None:
+        """Store the outcome, so that a restart goes on from here."""
+        path = outcome_path(self.store, self.project.id, self.round.id)
+        save_outcome(path, pool.tasks, schema.classes, ranking)
+        self.store.rounds.ranked(
+            self.round.id,
+            version=self._new_version(),
+            queue=queue_entries(pool.tasks, schema.classes, ranking),
+            labels=labels.classes,
+            report=round_report(pool, labels, ranking) | {"seconds": self.seconds},
+        )
+
+    def publish(self) -> None:
+        """Upload the queue, check that all arrived, then switch: all at once for annotators."""
+        with self._step("publishing"):
+            stored = self.store.rounds.get(self.round.id) or self.round
+            queue = self.store.rounds.queue(stored.id)
+            state = self.studio.project(self.project.id)
+            schema = parse_label_config(state.label_config)
+            options = Options.of(self.settings, self.project.options)
+            predictions = queue_predictions(
+                queue, schema, stored.version, prelabel=options.prelabel
+            )
+            uploaded = self.studio.prediction_counts(self.project.id).get(stored.version, 0)
+            calls = plan(predictions, stored.version, uploaded=uploaded, shown=state.model_version)
+            if calls is None:
+                self.store.rounds.renamed(stored.id, self._new_version())
+                self.publish()
+                return
+            for call in calls:
+                self._send(call)
+        self._published(stored)
+
+    def _send(self, call: Upload | Switch) -> None:
+        if isinstance(call, Switch):
+            self.studio.update_project(self.project.id, {"model_version": call.version})
+            shown = self.studio.project(self.project.id).model_version
+            if shown != call.version:
+                raise LabelStudioError(
+                    f"Label Studio was told to show {call.version} but shows {shown!r}. Check who "
+                    "else changes the project's model version."
+                )
+            return
+        created = self.studio.upload_predictions(self.project.id, call.predictions)
+        if created != len(call.predictions):
+            raise LabelStudioError(
+                f"Label Studio kept {created} of {len(call.predictions)} predictions, so the queue "
+                "was not switched. Tasks may have been deleted meanwhile; the round is tried again."
+            )
+
+    def _published(self, stored: Round) -> None:
+        seconds = {**stored.report.get("seconds", {}), **self.seconds}
+        report = {**stored.report, "seconds": {k: round(v, 3) for k, v in seconds.items()}}
+        self.store.rounds.published(stored.id, report, self.clock())
+        self._forget_old_outcomes()
+        log.info(
+            "project %d: round %d published %d tasks (%s) in %.1f s",
+            self.project.id,
+            stored.id,
+            report.get("queue", 0),
+            stored.reason,
+            sum(seconds.values()),
+        )
+
+    def _forget_old_outcomes(self) -> None:
+        published = [
+            round_.id
+            for round_ in self.store.rounds.latest(self.project.id)
+            if round_.state is RoundState.PUBLISHED
+        ]
+        keep = {outcome_path(self.store, self.project.id, id_) for id_ in published[:OUTCOMES_KEPT]}
+        for path in self.store.project_dir(self.project.id).glob("round-*.npz"):
+            if path not in keep:
+                path.unlink(missing_ok=True)
+
+    def _new_version(self) -> str:
+        return version_name(self.project.id, self.round.id, secrets.token_hex(3))
+
+    def _progress(self, step: str, done: float) -> None:
+        self.store.rounds.progress(self.round.id, step, done)
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        self._progress(name, 0.0)
+        started = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started

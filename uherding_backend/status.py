@@ -1,0 +1,88 @@
+"""What is going on, as plain data: for `uherding status`, the API and the status page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uherding_backend.errors import UHerdingError
+from uherding_backend.label_config import parse_label_config
+from uherding_backend.labels import arrived_since, resolve
+from uherding_backend.options import Options
+from uherding_backend.settings import Settings
+from uherding_backend.store import Project, Round, Store
+
+
+def overview(store: Store, settings: Settings) -> list[dict[str, Any]]:
+    """Every connected project."""
+    return [project_status(store, settings, p) for p in store.projects.all() if p.active]
+
+
+def project_status(store: Store, settings: Settings, project: Project) -> dict[str, Any]:
+    """One project: its labels, what runs, what was published, what failed and what to do."""
+    rounds = store.rounds.latest(project.id)
+    published = store.rounds.last_published(project.id)
+    return {
+        "id": project.id,
+        "title": project.title,
+        "label_studio_url": project.label_studio_url,
+        "tasks": store.pool.item_count(project.id),
+        **_labels(store, settings, project, published),
+        "state": _state(project, rounds),
+        "problem": _problem(project, rounds),
+        "notes": list(project.notes),
+        "published": round_status(published) if published else None,
+        "rounds": [round_status(round_) for round_ in rounds],
+    }
+
+
+def round_status(round_: Round) -> dict[str, Any]:
+    """One round."""
+    return {
+        "id": round_.id,
+        "state": round_.state.value,
+        "reason": round_.reason,
+        "step": round_.step,
+        "progress": round_.progress,
+        "version": round_.version,
+        "error": round_.error,
+        "requested_at": round_.requested_at,
+        "started_at": round_.started_at,
+        "finished_at": round_.finished_at,
+        "report": dict(round_.report),
+    }
+
+
+def _labels(
+    store: Store, settings: Settings, project: Project, published: Round | None
+) -> dict[str, Any]:
+    try:
+        classes = parse_label_config(project.label_config).classes
+        round_size = Options.of(settings, project.options).round_size
+    except UHerdingError:
+        classes, round_size = (), settings.round_size
+    labels = resolve(store.pool.annotations(project.id), classes)
+    used = store.rounds.labels(published.id) if published else {}
+    return {
+        "classes": list(classes),
+        "labels": len(labels.classes),
+        "set_aside": len(labels.set_aside),
+        "new_labels": arrived_since(labels.classes, used),
+        "round_size": round_size,
+    }
+
+
+def _state(project: Project, rounds: list[Round]) -> str:
+    if project.problem:
+        return "in trouble"
+    if not project.prepared:
+        return "connecting"
+    states = {round_.state.value for round_ in rounds[:2]}
+    if "running" in states:
+        return "running a round"
+    if rounds and rounds[0].state.value == "failed":
+        return "last round failed"
+    return "a round is due" if "due" in states or not rounds else "queue is up"
+
+
+def _problem(project: Project, rounds: list[Round]) -> str:
+    return project.problem or (rounds[0].error if rounds else "")

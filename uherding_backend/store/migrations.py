@@ -1,0 +1,83 @@
+"""The database's history: each entry is applied once, in order, and never edited afterwards."""
+
+MIGRATIONS = (
+    # 1: projects, what is known of their tasks and annotations, rounds and their queues
+    """
+    CREATE TABLE projects (
+        id INTEGER PRIMARY KEY,
+        uid TEXT NOT NULL,
+        title TEXT NOT NULL DEFAULT '',
+        label_studio_url TEXT NOT NULL,
+        token TEXT NOT NULL,
+        backend_url TEXT NOT NULL,
+        label_config TEXT NOT NULL,
+        options TEXT NOT NULL DEFAULT '{}',
+        active INTEGER NOT NULL DEFAULT 1,
+        prepared INTEGER NOT NULL DEFAULT 0,
+        notes TEXT NOT NULL DEFAULT '[]',
+        problem TEXT NOT NULL DEFAULT '',
+        heard_at REAL NOT NULL DEFAULT 0,
+        look INTEGER NOT NULL DEFAULT 1,
+        looked_at REAL NOT NULL DEFAULT 0,
+        tasks_changed INTEGER NOT NULL DEFAULT 0,
+        reasserted TEXT NOT NULL DEFAULT ''
+    );
+    CREATE TABLE annotations (
+        project_id INTEGER NOT NULL,
+        id INTEGER NOT NULL,
+        task_id INTEGER NOT NULL,
+        answer TEXT,
+        skipped INTEGER NOT NULL,
+        ground_truth INTEGER NOT NULL,
+        updated TEXT NOT NULL,
+        PRIMARY KEY (project_id, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE items (
+        project_id INTEGER NOT NULL,
+        task_id INTEGER NOT NULL,
+        image TEXT NOT NULL,
+        content_hash TEXT,
+        problem TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (project_id, task_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE feature_rows (
+        extractor TEXT NOT NULL,
+        content_hash TEXT NOT NULL,
+        row INTEGER NOT NULL,
+        PRIMARY KEY (extractor, content_hash)
+    ) WITHOUT ROWID;
+    CREATE TABLE rounds (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('due', 'running', 'published', 'failed')),
+        reason TEXT NOT NULL,
+        requested_at REAL NOT NULL,
+        started_at REAL,
+        finished_at REAL,
+        step TEXT NOT NULL DEFAULT '',
+        progress REAL NOT NULL DEFAULT 0,
+        version TEXT NOT NULL DEFAULT '',
+        error TEXT NOT NULL DEFAULT '',
+        report TEXT NOT NULL DEFAULT '{}'
+    );
+    CREATE UNIQUE INDEX one_due_round ON rounds (project_id) WHERE state = 'due';
+    CREATE UNIQUE INDEX one_running_round ON rounds (project_id) WHERE state = 'running';
+    CREATE INDEX rounds_by_project ON rounds (project_id, id);
+    CREATE TABLE queue (
+        round_id INTEGER NOT NULL,
+        rank INTEGER NOT NULL,
+        task_id INTEGER NOT NULL,
+        gain REAL NOT NULL,
+        uncertainty REAL NOT NULL,
+        predicted TEXT NOT NULL,
+        probability REAL NOT NULL,
+        PRIMARY KEY (round_id, rank)
+    ) WITHOUT ROWID;
+    CREATE TABLE round_labels (
+        round_id INTEGER NOT NULL,
+        task_id INTEGER NOT NULL,
+        answer TEXT NOT NULL,
+        PRIMARY KEY (round_id, task_id)
+    ) WITHOUT ROWID;
+    """,
+)

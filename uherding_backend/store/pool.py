@@ -1,0 +1,142 @@
+"""A project's pool: its tasks' images and the annotations known so far."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from uherding_backend.labels import Annotation, ProjectId, TaskId
+from uherding_backend.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A task's image.
+
+    Attributes:
+        image: The address in the task's data.
+        content_hash: SHA-256 of the image's bytes; None until it has been fetched.
+        problem: Why the image cannot be used; empty if it can.
+    """
+
+    task: TaskId
+    image: str
+    content_hash: str | None
+    problem: str
+
+
+class PoolStore:
+    """Tasks and annotations; Label Studio holds the truth, this is the copy to compute with."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def replace_items(self, project: ProjectId, images: Mapping[TaskId, str]) -> None:
+        """Take over Label Studio's tasks; an unchanged address keeps its hash."""
+        with self._database.writing() as connection:
+            known = {
+                row["task_id"]: row["image"]
+                for row in connection.execute(
+                    "SELECT task_id, image FROM items WHERE project_id = ?", (project,)
+                )
+            }
+            connection.executemany(
+                "DELETE FROM items WHERE project_id = ? AND task_id = ?",
+                [(project, task) for task in known.keys() - images.keys()],
+            )
+            connection.executemany(
+                "INSERT OR REPLACE INTO items (project_id, task_id, image) VALUES (?, ?, ?)",
+                [
+                    (project, task, image)
+                    for task, image in images.items()
+                    if known.get(task) != image
+                ],
+            )
+
+    def items(self, project: ProjectId) -> list[Item]:
+        """The project's tasks by id: their position is the pool row that `model` sees."""
+        return [
+            Item(TaskId(row["task_id"]), row["image"], row["content_hash"], row["problem"])
+            for row in self._database.rows(
+                "SELECT * FROM items WHERE project_id = ? ORDER BY task_id", project
+            )
+        ]
+
+    def item_count(self, project: ProjectId) -> int:
+        """How many tasks are known."""
+        row = self._database.row("SELECT count(*) AS n FROM items WHERE project_id = ?", project)
+        return int(row["n"]) if row else 0
+
+    def fetched(self, project: ProjectId, items: Iterable[Item]) -> None:
+        """Record hashes and problems of images that were fetched."""
+        with self._database.writing() as connection:
+            connection.executemany(
+                "UPDATE items SET content_hash = ?, problem = ? "
+                "WHERE project_id = ? AND task_id = ?",
+                [(item.content_hash, item.problem, project, item.task) for item in items],
+            )
+
+    def save_annotation(self, project: ProjectId, annotation: Annotation) -> None:
+        """Take in one annotation; one that is older than what is known changes nothing."""
+        self._database.write(
+            _INSERT_ANNOTATION
+            + " ON CONFLICT DO UPDATE SET task_id = excluded.task_id, answer = excluded.answer, "
+            "skipped = excluded.skipped, ground_truth = excluded.ground_truth, "
+            "updated = excluded.updated WHERE excluded.updated >= updated",
+            *_values(project, annotation),
+        )
+
+    def delete_annotations(self, project: ProjectId, ids: Sequence[int]) -> None:
+        """Forget annotations that were deleted in Label Studio."""
+        with self._database.writing() as connection:
+            connection.executemany(
+                "DELETE FROM annotations WHERE project_id = ? AND id = ?",
+                [(project, number) for number in ids],
+            )
+
+    def replace_annotations(self, project: ProjectId, annotations: Iterable[Annotation]) -> None:
+        """Take over Label Studio's export, which is the truth."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM annotations WHERE project_id = ?", (project,))
+            connection.executemany(
+                _INSERT_ANNOTATION, [_values(project, annotation) for annotation in annotations]
+            )
+
+    def annotations(self, project: ProjectId) -> list[Annotation]:
+        """Every annotation known, by id."""
+        return [
+            _annotation(row)
+            for row in self._database.rows(
+                "SELECT * FROM annotations WHERE project_id = ? ORDER BY id", project
+            )
+        ]
+
+
+_INSERT_ANNOTATION = (
+    "INSERT INTO annotations (project_id, id, task_id, answer, skipped, ground_truth, updated) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def _values(project: ProjectId, annotation: Annotation) -> tuple[object, ...]:
+    return (
+        project,
+        annotation.id,
+        annotation.task,
+        annotation.answer,
+        annotation.skipped,
+        annotation.ground_truth,
+        annotation.updated,
+    )
+
+
+def _annotation(row: sqlite3.Row) -> Annotation:
+    return Annotation(
+        id=row["id"],
+        task=TaskId(row["task_id"]),
+        answer=row["answer"],
+        skipped=bool(row["skipped"]),
+        ground_truth=bool(row["ground_truth"]),
+        updated=row["updated"],
+    )

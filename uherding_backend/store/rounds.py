@@ -1,0 +1,223 @@
+"""Rounds: due -> running -> published or failed, and the queue each one made."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NewType
+
+from uherding_backend.labels import ProjectId, TaskId
+from uherding_backend.store.database import Database
+
+RoundId = NewType("RoundId", int)
+
+
+class RoundState(Enum):
+    """Where a round stands; a killed process leaves one of these, never something between."""
+
+    DUE = "due"
+    RUNNING = "running"
+    PUBLISHED = "published"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One retraining and the queue that came of it.
+
+    Attributes:
+        step: What a running round is doing.
+        progress: How far that step is, from 0 to 1.
+        version: Label Studio's model_version of the queue; empty until the ranking is stored.
+        error: Why it failed and what to do; empty otherwise.
+        report: What was measured; see docs/rounds.md.
+    """
+
+    id: RoundId
+    project: ProjectId
+    state: RoundState
+    reason: str
+    requested_at: float
+    started_at: float | None
+    finished_at: float | None
+    step: str
+    progress: float
+    version: str
+    error: str
+    report: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """A task in the queue and why it is there; the position in the list is its rank."""
+
+    task: TaskId
+    gain: float
+    uncertainty: float
+    predicted: str
+    probability: float
+
+
+class RoundStore:
+    """Rounds, requested by anyone, run by the worker."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def request(self, project: ProjectId, reason: str, now: float) -> bool:
+        """Ask for a round; False if one is already waiting, which will then do for both."""
+        return bool(
+            self._database.write(
+                "INSERT OR IGNORE INTO rounds (project_id, state, reason, requested_at) "
+                "VALUES (?, 'due', ?, ?)",
+                project,
+                reason,
+                now,
+            )
+        )
+
+    def take(self, now: float) -> Round | None:
+        """Start the round that has waited longest, if there is one."""
+        with self._database.writing() as connection:
+            row = connection.execute(
+                "UPDATE rounds SET state = 'running', started_at = ?, step = '', progress = 0 "
+                "WHERE id = (SELECT id FROM rounds WHERE state = 'due' AND project_id IN "
+                "(SELECT id FROM projects WHERE active AND prepared) "
+                "ORDER BY requested_at, id LIMIT 1) RETURNING *",
+                (now,),
+            ).fetchone()
+        return _round(row) if row else None
+
+    def recover(self) -> list[Round]:
+        """Put rounds that a killed worker left running back in line; call with no other worker."""
+        with self._database.writing() as connection:
+            rows = connection.execute("SELECT * FROM rounds WHERE state = 'running'").fetchall()
+            for row in rows:
+                # A round already waiting for the project would do the same work twice.
+                connection.execute(
+                    "DELETE FROM rounds WHERE state = 'due' AND project_id = ?",
+                    (row["project_id"],),
+                )
+                connection.execute("UPDATE rounds SET state = 'due' WHERE id = ?", (row["id"],))
+        return [_round(row) for row in rows]
+
+    def progress(self, round_id: RoundId, step: str, progress: float) -> None:
+        """Say what a running round is doing."""
+        self._database.write(
+            "UPDATE rounds SET step = ?, progress = ? WHERE id = ?", step, progress, round_id
+        )
+
+    def ranked(
+        self,
+        round_id: RoundId,
+        *,
+        version: str,
+        queue: Sequence[QueueEntry],
+        labels: Mapping[TaskId, str],
+        report: Mapping[str, Any],
+    ) -> None:
+        """Store the outcome before anything of it reaches Label Studio."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM queue WHERE round_id = ?", (round_id,))
+            connection.execute("DELETE FROM round_labels WHERE round_id = ?", (round_id,))
+            connection.executemany(
+                "INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (round_id, rank, e.task, e.gain, e.uncertainty, e.predicted, e.probability)
+                    for rank, e in enumerate(queue)
+                ],
+            )
+            connection.executemany(
+                "INSERT INTO round_labels VALUES (?, ?, ?)",
+                [(round_id, task, answer) for task, answer in labels.items()],
+            )
+            connection.execute(
+                "UPDATE rounds SET version = ?, report = ? WHERE id = ?",
+                (version, json.dumps(dict(report)), round_id),
+            )
+
+    def renamed(self, round_id: RoundId, version: str) -> None:
+        """Give the queue another version: the one before reached Label Studio incomplete."""
+        self._database.write("UPDATE rounds SET version = ? WHERE id = ?", version, round_id)
+
+    def published(self, round_id: RoundId, report: Mapping[str, Any], now: float) -> None:
+        """Annotators now get this round's queue."""
+        self._database.write(
+            "UPDATE rounds SET state = 'published', step = '', progress = 1, report = ?, "
+            "finished_at = ?, error = '' WHERE id = ?",
+            json.dumps(dict(report)),
+            now,
+            round_id,
+        )
+
+    def failed(self, round_id: RoundId, error: str, now: float) -> None:
+        """The round ended with an error; annotators keep the queue they had."""
+        self._database.write(
+            "UPDATE rounds SET state = 'failed', error = ?, finished_at = ? WHERE id = ?",
+            error,
+            now,
+            round_id,
+        )
+
+    def get(self, round_id: RoundId) -> Round | None:
+        """The round with this id."""
+        row = self._database.row("SELECT * FROM rounds WHERE id = ?", round_id)
+        return _round(row) if row else None
+
+    def latest(self, project: ProjectId, limit: int = 50) -> list[Round]:
+        """The project's rounds, newest first."""
+        return [
+            _round(row)
+            for row in self._database.rows(
+                "SELECT * FROM rounds WHERE project_id = ? ORDER BY id DESC LIMIT ?", project, limit
+            )
+        ]
+
+    def last_published(self, project: ProjectId) -> Round | None:
+        """The round whose queue annotators get now."""
+        row = self._database.row(
+            "SELECT * FROM rounds WHERE project_id = ? AND state = 'published' "
+            "ORDER BY finished_at DESC, id DESC LIMIT 1",
+            project,
+        )
+        return _round(row) if row else None
+
+    def queue(self, round_id: RoundId) -> list[QueueEntry]:
+        """The round's queue, best task first."""
+        return [
+            QueueEntry(
+                TaskId(row["task_id"]),
+                row["gain"],
+                row["uncertainty"],
+                row["predicted"],
+                row["probability"],
+            )
+            for row in self._database.rows(
+                "SELECT * FROM queue WHERE round_id = ? ORDER BY rank", round_id
+            )
+        ]
+
+    def labels(self, round_id: RoundId) -> dict[TaskId, str]:
+        """The labels that the round was trained on."""
+        rows = self._database.rows("SELECT * FROM round_labels WHERE round_id = ?", round_id)
+        return {TaskId(row["task_id"]): row["answer"] for row in rows}
+
+
+def _round(row: sqlite3.Row) -> Round:
+    return Round(
+        id=RoundId(row["id"]),
+        project=ProjectId(row["project_id"]),
+        state=RoundState(row["state"]),
+        reason=row["reason"],
+        requested_at=row["requested_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        step=row["step"],
+        progress=row["progress"],
+        version=row["version"],
+        error=row["error"],
+        report=json.loads(row["report"]),
+    )

@@ -1,0 +1,177 @@
+"""The worker: compares what is stored with what should be, and runs one due round at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from uherding_backend.due import due
+from uherding_backend.errors import UHerdingError
+from uherding_backend.label_config import parse_label_config
+from uherding_backend.labels import ProjectId
+from uherding_backend.labelstudio import Connect, LabelStudio, ProjectState
+from uherding_backend.options import Options
+from uherding_backend.preparing import prepare
+from uherding_backend.publishing import stale_versions
+from uherding_backend.rounds import RoundRunner
+from uherding_backend.settings import Settings
+from uherding_backend.store import Project, Round, RoundState, Store
+
+log = logging.getLogger(__name__)
+
+STEP_SECONDS = 0.5  # how soon a label that makes a round due is noticed
+PAUSE_AFTER_ERROR_SECONDS = 10.0
+IDLE_SECONDS = 20.0  # without a label for this long, deleting old queues disturbs nobody
+
+
+@dataclass
+class Worker:
+    """One per data directory; ``step`` may be called by hand in tests."""
+
+    store: Store
+    settings: Settings
+    clock: Callable[[], float]
+    connect: Connect
+    _pause_until: dict[ProjectId, float] = field(default_factory=dict)
+    _tidied: dict[ProjectId, int] = field(default_factory=dict)
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until ``stop`` is set; waits while another worker has the data directory."""
+        with self._alone(stop):
+            for round_ in self.store.rounds.recover():
+                log.info("project %d: going on with round %d", round_.project, round_.id)
+            while not stop.is_set():
+                if not self.step():
+                    stop.wait(STEP_SECONDS)
+
+    def step(self) -> bool:
+        """Attend to every project, then run one due round. False if there was none."""
+        for project in self.store.projects.all():
+            if project.active and self.clock() >= self._pause_until.get(project.id, 0.0):
+                self._attend(project)
+        round_ = self.store.rounds.take(self.clock())
+        if round_ is None:
+            return False
+        self._run_round(round_)
+        return True
+
+    def _attend(self, project: Project) -> None:
+        try:
+            if not project.prepared:
+                notes = prepare(self.connect(project), project, self.settings)
+                self.store.projects.prepared(project.id, notes)
+            if project.look or self.clock() >= project.looked_at + self.settings.poll_seconds:
+                self._look(project, self.connect(project))
+            self._request_if_due(self.store.projects.get(project.id))
+            self._tidy(project)
+            self.store.projects.trouble(project.id, "")
+        except UHerdingError as error:
+            self._complain(project, str(error))
+        except Exception:
+            log.exception("project %d: cannot attend to it", project.id)
+            self._complain(project, "A fault of the backend; the worker's log has the details.")
+
+    def _complain(self, project: Project, problem: str) -> None:
+        if project.problem != problem:
+            log.warning("project %d: %s", project.id, problem)
+        self.store.projects.trouble(project.id, problem)
+        self._pause_until[project.id] = self.clock() + PAUSE_AFTER_ERROR_SECONDS
+
+    def _look(self, project: Project, studio: LabelStudio) -> None:
+        """Notice what webhooks missed: lost labels, new tasks, another config, another version."""
+        state = studio.project(project.id)
+        if state.annotation_count != len(self.store.pool.annotations(project.id)):
+            control = parse_label_config(state.label_config).control
+            self.store.pool.replace_annotations(project.id, studio.annotations(project.id, control))
+        published = self.store.rounds.last_published(project.id)
+        changed = state.label_config != project.label_config or (
+            published is not None and state.task_count != self.store.pool.item_count(project.id)
+        )
+        self.store.projects.looked(
+            project.id,
+            self.clock(),
+            title=state.title,
+            label_config=state.label_config,
+            changed=changed,
+        )
+        if published is not None:
+            self._reassert(project, studio, state, published)
+
+    def _reassert(
+        self, project: Project, studio: LabelStudio, state: ProjectState, published: Round
+    ) -> None:
+        """Show our queue again if somebody switched it off: once, for they may mean it."""
+        shown = state.model_version
+        if shown == published.version or not published.report.get("queue"):
+            return
+        if project.reasserted == f"{published.version} over {shown}":
+            return
+        self.store.projects.reasserted(project.id, f"{published.version} over {shown}")
+        log.warning(
+            "project %d: model version was set to %r; showing the queue %r again. Set it once more "
+            "to keep it until the next round",
+            project.id,
+            shown,
+            published.version,
+        )
+        studio.update_project(project.id, {"model_version": published.version})
+
+    def _request_if_due(self, project: Project) -> None:
+        reason = due(self.store, project, Options.of(self.settings, project.options), self.clock())
+        if reason is not None:
+            self.store.rounds.request(project.id, reason, self.clock())
+
+    def _tidy(self, project: Project) -> None:
+        """Delete queues that nobody sees any more, one step before the last kept, while idle."""
+        published = [
+            round_
+            for round_ in self.store.rounds.latest(project.id)
+            if round_.state is RoundState.PUBLISHED and round_.version
+        ]
+        if not published or self._tidied.get(project.id) == published[0].id:
+            return
+        if self.clock() < max(project.heard_at, published[0].finished_at or 0.0) + IDLE_SECONDS:
+            return
+        studio = self.connect(project)
+        kept = published[1].version if len(published) > 1 else ""
+        stored = studio.prediction_counts(project.id)
+        for version in stale_versions(stored, project.id, published[0].version, kept):
+            studio.delete_version(project.id, version)
+            log.info("project %d: deleted the old queue %s", project.id, version)
+        self._tidied[project.id] = published[0].id
+
+    def _run_round(self, round_: Round) -> None:
+        try:
+            project = self.store.projects.get(round_.project)
+            log.info("project %d: round %d starts (%s)", project.id, round_.id, round_.reason)
+            studio = self.connect(project)
+            RoundRunner(self.store, self.settings, studio, project, round_, self.clock).run()
+        except UHerdingError as error:
+            log.warning("project %d: round %d failed: %s", round_.project, round_.id, error)
+            self.store.rounds.failed(round_.id, str(error), self.clock())
+        except Exception as error:
+            log.exception("project %d: round %d failed", round_.project, round_.id)
+            advice = "This is a fault of the backend; the worker's log has the details."
+            self.store.rounds.failed(
+                round_.id, f"{type(error).__name__}: {error}. {advice}", self.clock()
+            )
+
+    @contextmanager
+    def _alone(self, stop: threading.Event) -> Iterator[None]:
+        """Hold the data directory's lock; the system releases it when the process dies."""
+        with (self.store.data_dir / "worker.lock").open("w") as file:
+            warned = False
+            while not stop.is_set():
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if not warned:
+                        log.warning("another worker uses %s; waiting for it", self.store.data_dir)
+                    warned = True
+                    stop.wait(STEP_SECONDS)
+            yield

@@ -57,6 +57,7 @@ def create_app(settings: Settings, store: Store, clock: Callable[[], float]) -> 
         redoc_url=None,
         openapi_url=None,
     )
+    app.openapi_version = "3.0.3"  # the newest that the packaged Swagger page can show
     protocol = Protocol(store, settings, clock, connect_with(settings))
     guard = Depends(_password_check(settings))
     app.include_router(_health())

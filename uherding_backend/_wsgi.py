@@ -12,10 +12,21 @@ from uherding_backend.settings import Settings
 from uherding_backend.store import Store
 
 settings = Settings.from_environment(os.environ)  # noqa: TID251 - an entry point, like cli.main
-UHerdingBackend.protocol = Protocol(
-    Store(settings.data_dir),
-    settings,
-    time.time,  # noqa: TID251 - the clock is handed down from here
-    connect_with(settings),
-)
-app = init_app(UHerdingBackend, model_dir=str(settings.data_dir / "label-studio-ml"))
+
+
+class ServedBackend(UHerdingBackend):
+    """The model class with what it needs.
+
+    label-studio-ml handles each event in a new process, which finds the class by importing this
+    module, and so finds the protocol too.
+    """
+
+    protocol = Protocol(
+        Store(settings.data_dir),
+        settings,
+        time.time,  # noqa: TID251 - the clock is handed down from here
+        connect_with(settings),
+    )
+
+
+app = init_app(ServedBackend, model_dir=str(settings.data_dir / "label-studio-ml"))

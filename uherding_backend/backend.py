@@ -19,7 +19,7 @@ from uherding_backend.protocol import Protocol
 class UHerdingBackend(LabelStudioMLBase):  # type: ignore[misc]
     """Writes events down and predicts from what the worker published."""
 
-    protocol: ClassVar[Protocol]  # set by _wsgi.py before the server starts
+    protocol: ClassVar[Protocol]  # given by the subclass in _wsgi.py
 
     def __init__(
         self,

@@ -6,6 +6,8 @@ import argparse
 import json
 import logging
 import os
+import signal
+import sqlite3
 import sys
 import threading
 import time
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from uherding_backend.connecting import connect_project, disconnect_project
 from uherding_backend.console import Console
-from uherding_backend.errors import UHerdingError
+from uherding_backend.errors import UHerdingError, UnknownProjectError
 from uherding_backend.labels import ProjectId
 from uherding_backend.settings import Settings
 from uherding_backend.status import overview
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if parsed.data_dir is not None:
             settings = replace(settings, data_dir=parsed.data_dir)
         return int(parsed.run(settings, parsed))
-    except UHerdingError as error:
+    except (UHerdingError, OSError, sqlite3.Error) as error:
         print(f"uherding: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -43,9 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(settings: Settings, parsed: argparse.Namespace) -> int:
-    from uherding_backend.serving import serve
+    from uherding_backend.serving import check_port_is_free, serve
 
     settings = replace(settings, port=parsed.port or settings.port)
+    check_port_is_free(settings.host, settings.port)
     print(f"uherding-backend listens on http://{settings.host}:{settings.port}", flush=True)
     if not settings.has_password:
         print(
@@ -93,6 +96,10 @@ def _disconnect(settings: Settings, parsed: argparse.Namespace) -> int:
 def _round(settings: Settings, parsed: argparse.Namespace) -> int:
     store = Store(settings.data_dir)
     project = store.projects.get(ProjectId(parsed.project))
+    if not project.active:
+        raise UnknownProjectError(
+            f"Project {project.id} was disconnected. Run `uherding connect {project.id}` first."
+        )
     asked = store.rounds.request(project.id, "asked for with `uherding round`", time.time())  # noqa: TID251
     print("A round was asked for." if asked else "A round is already waiting.", flush=True)
     return _follow(store, project.id) if parsed.wait else 0
@@ -142,6 +149,11 @@ def _status(settings: Settings, parsed: argparse.Namespace) -> int:
 def _demo(_: Settings, parsed: argparse.Namespace) -> int:
     from uherding_backend.demo.run import run_demo
 
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):  # both stop every child before the end
+        signal.signal(number, interrupt)
     return run_demo(parsed.directory, parsed.label_studio, parsed.labels, _console())
 
 
@@ -177,8 +189,8 @@ def _parser() -> argparse.ArgumentParser:
     connect.add_argument(
         "--backend-url", help="address of this backend as Label Studio reaches it (default: local)"
     )
-    connect.add_argument("--round-size", type=int, help="labels per round (default: 50)")
-    connect.add_argument("--queue-size", type=int, help="tasks per queue (default: 3 rounds)")
+    connect.add_argument("--round-size", type=int, help="labels per round (UHERDING_ROUND_SIZE)")
+    connect.add_argument("--queue-size", type=int, help="tasks in a queue (default: 3 rounds)")
     connect.add_argument("--prelabel", action="store_true", help="tick the predicted class")
     disconnect = add("disconnect", _disconnect, "Stop working for a project; its data stays.")
     disconnect.add_argument("project", type=int, help="the project's id")

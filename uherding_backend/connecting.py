@@ -27,11 +27,16 @@ def client(settings: Settings) -> LabelStudio:
 def connect_project(
     settings: Settings, project: ProjectId, backend_url: str, options: Mapping[str, Any]
 ) -> str:
-    """Have Label Studio call this backend for a project; returns the project's title."""
+    """Have Label Studio call this backend for a project; returns the project's title.
+
+    Connecting again without options keeps the ones it was connected with.
+    """
     studio = client(settings)
     state = studio.project(project)
     parse_label_config(state.label_config)  # Label Studio would not pass the reason on
     url = backend_url.rstrip("/")
+    mine = [b for b in studio.ml_backends(project) if b["url"] == url or b["title"] == TITLE]
+    options = options or (mine[0].get("extra_params") if mine else None) or {}
     fields: dict[str, Any] = {"url": url, "title": TITLE, "extra_params": dict(options)}
     if settings.has_password:
         fields |= {
@@ -39,7 +44,6 @@ def connect_project(
             "basic_auth_user": settings.basic_auth_user,
             "basic_auth_pass": settings.basic_auth_pass,
         }
-    mine = [b for b in studio.ml_backends(project) if b["url"] == url or b["title"] == TITLE]
     try:
         studio.save_ml_backend(project, fields, mine[0]["id"] if mine else None)
     except LabelStudioError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Write = Callable[[str], None]
 WIDTH = 78
@@ -12,11 +12,12 @@ BAR = 24
 
 @dataclass
 class Console:
-    """Text for a person. Not on a terminal, a renewed line is written when its text changes."""
+    """Text for a person. Not on a terminal, each text of the renewed line is written once."""
 
     write: Write
     terminal: bool
     _renewed: str = ""
+    _written: set[str] = field(default_factory=set)
 
     def say(self, text: str = "") -> None:
         """A line that stays."""
@@ -26,8 +27,9 @@ class Console:
     def renew(self, text: str, done: float | None = None, detail: str = "") -> None:
         """The line that shows what is going on; terminals also get a bar and the detail."""
         if not self.terminal:
-            if text != self._renewed:
+            if text not in self._written:
                 self.write(f"{text}\n")
+            self._written.add(text)
         else:
             filled = round(BAR * (done or 0.0))
             bar = "" if done is None else f" [{'#' * filled}{'.' * (BAR - filled)}] {done:4.0%}"

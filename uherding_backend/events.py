@@ -20,6 +20,9 @@ WEBHOOK_ACTIONS = (
 )
 
 
+MAX_ID = 2**63  # what a database can hold
+
+
 class Hint(Enum):
     """What an event suggests the worker should do."""
 
@@ -79,7 +82,7 @@ def _saved(payload: Mapping[str, Any], project: ProjectId) -> Event:
         return Event(Hint.LOOK, project)
     if "task" not in annotation and isinstance(task, Mapping):
         annotation = {**annotation, "task": task.get("id")}
-    if not all(isinstance(annotation.get(key), int) for key in ("id", "task")):
+    if not all(_is_id(annotation.get(key)) for key in ("id", "task")):
         return Event(Hint.LOOK, project)
     return Event(Hint.ANNOTATION_SAVED, project, annotation=annotation)
 
@@ -88,7 +91,11 @@ def _ids(listed: object) -> tuple[int, ...]:
     if not isinstance(listed, list):
         return ()
     ids = (item.get("id") if isinstance(item, Mapping) else None for item in listed)
-    return tuple(number for number in ids if isinstance(number, int))
+    return tuple(number for number in ids if isinstance(number, int) and _is_id(number))
+
+
+def _is_id(number: object) -> bool:
+    return isinstance(number, int) and 0 <= number < MAX_ID
 
 
 def _project_id(project: object) -> ProjectId | None:

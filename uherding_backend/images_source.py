@@ -48,6 +48,12 @@ class ImageSource:
 
     def fetch(self, task: TaskId, image: str) -> bytes:
         """The bytes of a task's image, or an ImageError that says why there are none."""
+        try:
+            return self._fetch(task, image)
+        except (ValueError, OSError) as error:  # malformed addresses, unreadable files
+            raise ImageError(f"Cannot fetch {image[:80]!r}: {error}.") from error
+
+    def _fetch(self, task: TaskId, image: str) -> bytes:
         scheme = urlsplit(image).scheme
         if not image:
             raise ImageError("The task's data has no image address under the label config's key.")
@@ -101,9 +107,9 @@ class ImageSource:
 
 def _from_elsewhere(url: str) -> bytes:
     try:
-        response = requests.get(url, timeout=FETCH_TIMEOUT, stream=True)
-        response.raise_for_status()
-        return _read(response)
+        with requests.get(url, timeout=FETCH_TIMEOUT, stream=True) as response:
+            response.raise_for_status()
+            return _read(response)
     except requests.RequestException as error:
         raise ImageError(f"Cannot fetch {url[:80]}: {error}") from error
 

@@ -52,7 +52,7 @@ def parse_annotation(payload: Mapping[str, Any], control: str) -> Annotation:
     return Annotation(
         id=int(payload["id"]),
         task=TaskId(int(payload["task"])),
-        answer=None if skipped else _chosen(payload.get("result") or [], control),
+        answer=None if skipped else _chosen(payload.get("result"), control),
         skipped=skipped,
         ground_truth=bool(payload.get("ground_truth")),
         updated=str(payload.get("updated_at") or ""),
@@ -92,10 +92,13 @@ def _agreed(annotations: Sequence[Annotation]) -> str:
     return str(latest.answer)
 
 
-def _chosen(result: Sequence[Mapping[str, Any]], control: str) -> str | None:
-    for region in result:
-        if region.get("from_name") == control and region.get("type") == "choices":
-            choices = (region.get("value") or {}).get("choices") or []
-            if choices and isinstance(choices[0], str):
-                return choices[0]
+def _chosen(result: object, control: str) -> str | None:
+    for region in result if isinstance(result, list) else []:
+        match region:
+            case {
+                "from_name": name,
+                "type": "choices",
+                "value": {"choices": [str(choice), *_]},
+            } if name == control:
+                return choice
     return None

@@ -22,6 +22,7 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 60.0
 UPLOAD_SECONDS = 600.0  # an import is one long request: cutting it short leaves half of it behind
 TASKS_PER_PAGE = 2000  # 1.1 s a page with `include=id,data`
+SAMPLING = "Uncertainty sampling"  # serves predictions by ascending score
 ACCESS_TOKEN_SECONDS = 240.0  # Label Studio's access tokens live for 300 s
 
 
@@ -115,7 +116,8 @@ class LabelStudio:
     def prediction_counts(self, project: ProjectId) -> dict[str, int]:
         """How many predictions each model version has."""
         answer = self._json("GET", f"/api/projects/{project}/model-versions/")
-        return {str(version): int(count) for version, count in answer.items()}
+        # Label Studio adds the version it shows with a count of 0 if nothing has it.
+        return {str(version): int(count) for version, count in answer.items() if count}
 
     def delete_version(self, project: ProjectId, version: str) -> None:
         """Delete a model version's predictions; annotators wait meanwhile (7 to 12 ms each)."""
@@ -204,7 +206,7 @@ class LabelStudio:
             raise LabelStudioError(f"{path!r} is not on {self.url}: the token stays at home.")
         try:
             response = self._session.request(
-                method, urljoin(self.url, path), headers=self._authorization(), **options
+                method, self._address(path), auth=self._authorize, **options
             )
         except requests.RequestException as error:
             raise LabelStudioUnreachableError(
@@ -215,13 +217,23 @@ class LabelStudio:
             raise _refusal(method, path, response)
         return response
 
-    def _authorization(self) -> dict[str, str]:
-        if self._token.count(".") != 2:
-            return {"Authorization": f"Token {self._token}"}
-        if time.monotonic() >= self._access_until:
-            self._access = self._refresh()
-            self._access_until = time.monotonic() + ACCESS_TOKEN_SECONDS
-        return {"Authorization": f"Bearer {self._access}"}
+    def _authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the token; as a requests `auth`, so that no ~/.netrc entry takes its place."""
+        kind, token = "Token", self._token
+        if token.count(".") == 2:
+            if time.monotonic() >= self._access_until:
+                self._access = self._refresh()
+                self._access_until = time.monotonic() + ACCESS_TOKEN_SECONDS
+            kind, token = "Bearer", self._access
+        request.headers["Authorization"] = f"{kind} {token}"
+        return request
+
+    def _address(self, path: str) -> str:
+        """The full address of a path, also where Label Studio does not live at the root."""
+        below = urlsplit(self.url).path
+        if path.startswith("/") and not (below and path.startswith(f"{below}/")):
+            return f"{self.url}{path}"
+        return urljoin(self.url, path)
 
     def _refresh(self) -> str:
         try:

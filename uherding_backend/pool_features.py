@@ -24,6 +24,7 @@ from uherding_backend.store.pool import Item
 log = logging.getLogger(__name__)
 
 FIT_IMAGES = 4000  # more images no longer change the dictionary of patches noticeably
+OUTGROWN = 4  # a pool this many times larger than what was learned from deserves new features
 CHUNK = 256  # images per append: what a killed process may have to compute again
 RETRIES = 64  # unreadable images tried again in each round: a dead host must not stop it
 MIN_IMAGES = 2
@@ -71,14 +72,19 @@ class PoolFeatures:
         )
 
     def _extractor(self) -> PatchExtractor:
-        """The project's extractor; fitted on its images once, then fixed for good."""
-        path = extractor_path(self.store, self.project)
-        if path.exists():
-            return PatchExtractor.load(path)
+        """The project's extractor: fixed, unless the pool has outgrown what it learned from."""
+        project = self.store.projects.get(self.project)
         items = self.store.pool.items(self.project)
+        usable = sum(not item.problem for item in items)
+        enough = min(usable, FIT_IMAGES) < OUTGROWN * project.extractor_images
+        if project.extractor and enough:
+            return PatchExtractor.load(extractor_path(self.store, project.id, project.extractor))
+        return self._fit(items)
+
+    def _fit(self, items: Sequence[Item]) -> PatchExtractor:
+        """Learn features from the pool's images, and embed those images with them."""
         chosen = np.random.default_rng(0).permutation(len(items))[:FIT_IMAGES]
-        sample = [items[row] for row in sorted(chosen)]
-        loaded = list(self._chunks(sample))
+        loaded = list(self._chunks([items[row] for row in sorted(chosen)]))
         images = np.concatenate([images for _, images in loaded]) if loaded else _no_images()
         if len(images) < MIN_IMAGES:
             raise UHerdingError(
@@ -91,7 +97,9 @@ class PoolFeatures:
         )
         for chunk, decoded in loaded:
             self._embed(extractor, feature_store_of(self.store), chunk, decoded)
-        extractor.save(path)  # last: with it, the sample's rows are there too
+        extractor.save(extractor_path(self.store, self.project, extractor.version))
+        # Last: once it is in use, its file and the sample's rows are there.
+        self.store.projects.use_extractor(self.project, extractor.version, len(images))
         return extractor
 
     def _missing(self, known: set[str]) -> list[Item]:
@@ -133,9 +141,9 @@ class PoolFeatures:
             self.store.pool.fetched(self.project, items)
 
 
-def extractor_path(store: Store, project: ProjectId) -> Path:
-    """Where the project's fitted extractor is."""
-    return store.project_dir(project) / "extractor.npz"
+def extractor_path(store: Store, project: ProjectId, version: str) -> Path:
+    """Where a fitted extractor is."""
+    return store.project_dir(project) / f"{version}.npz"
 
 
 def feature_store_of(store: Store) -> FeatureStore:

@@ -45,7 +45,9 @@ class Predictor:
             round=published,
             outcome=load_outcome(outcome_path(store, project.id, published.id)),
             scores={entry.task: queue_score(rank, len(queue)) for rank, entry in enumerate(queue)},
-            extractor=PatchExtractor.load(extractor_path(store, project.id)),
+            extractor=PatchExtractor.load(
+                extractor_path(store, project.id, published.report["extractor"])
+            ),
         )
 
     def predict(
@@ -65,8 +67,8 @@ class Predictor:
     ) -> dict[int, Probabilities]:
         """Probabilities of tasks that were not in the pool when the round ran."""
         positions, pixels = [], []
-        addresses = [(tasks[at].get("data") or {}).get(self.schema.data_key) or "" for at in new]
-        wanted = [(_id(tasks[at]), address) for at, address in zip(new, addresses, strict=True)]
+        key = self.schema.data_key
+        wanted = [(_id(tasks[at]), _address(tasks[at].get("data"), key)) for at in new]
         for at, (task, data) in zip(new, source.fetch_all(wanted), strict=True):
             try:
                 if isinstance(data, ImageError):
@@ -94,5 +96,11 @@ class Predictor:
         return prediction(result, score, self.round.version)
 
 
+def _address(data: object, key: str) -> str:
+    address = data.get(key) if isinstance(data, Mapping) else None
+    return address if isinstance(address, str) else ""
+
+
 def _id(task: Mapping[str, Any]) -> TaskId:
-    return TaskId(int(task.get("id") or -1))
+    number = task.get("id")
+    return TaskId(number if isinstance(number, int) else -1)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import logging
 
 from uherding_backend.errors import LabelStudioError, LabelStudioUnreachableError
 from uherding_backend.events import WEBHOOK_ACTIONS
-from uherding_backend.labelstudio import LabelStudio, ProjectState, Webhook
+from uherding_backend.labelstudio import SAMPLING, LabelStudio, ProjectState, Webhook
 from uherding_backend.options import Options
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project
 
 log = logging.getLogger(__name__)
-
-SAMPLING = "Uncertainty sampling"
 
 
 def prepare(studio: LabelStudio, project: Project, settings: Settings) -> list[str]:
@@ -36,6 +35,13 @@ def prepare(studio: LabelStudio, project: Project, settings: Settings) -> list[s
     return notes
 
 
+def preparation(project: Project, settings: Settings) -> str:
+    """What a project is prepared for; when this changes, it must be prepared again."""
+    prelabel = Options.of(settings, project.options).prelabel
+    facts = f"{project.backend_url} {basic_auth_header(settings)} {prelabel}"
+    return hashlib.sha256(facts.encode()).hexdigest()
+
+
 def _prepare_settings(
     studio: LabelStudio, project: Project, state: ProjectState, options: Options
 ) -> list[str]:
@@ -47,9 +53,17 @@ def _prepare_settings(
             f'Task sampling was changed from "{state.sampling}" to "{SAMPLING}": it makes "Label '
             'All Tasks" follow the queue.'
         )
+    shown = state.model_version
+    if shown and shown not in studio.prediction_counts(project.id):
+        # On connecting, Label Studio puts the backend's title here, and would then wait for
+        # /health, /setup and /predict before it serves a task.
+        changes["model_version"] = shown = ""
+    if options.prelabel and not state.show_collab_predictions:
+        changes["show_collab_predictions"] = True
+        notes.append('"Use predictions to prelabel tasks" was switched on, as prelabel asks for.')
     if state.show_collab_predictions and not options.prelabel:
         # Label Studio clears model_version when this is switched off without naming one.
-        changes |= {"show_collab_predictions": False, "model_version": state.model_version}
+        changes |= {"show_collab_predictions": False, "model_version": shown}
         notes.append(
             '"Use predictions to prelabel tasks" was switched off: ticked boxes bias annotators. '
             'Connect with extra_params {"prelabel": true} to have them.'
@@ -81,10 +95,18 @@ def _prepare_webhook(studio: LabelStudio, project: Project, settings: Settings) 
     except LabelStudioError as error:
         return [
             f"Label Studio will not call {url} when a label arrives ({error}). The backend looks "
-            f"every {settings.poll_seconds:g} s instead. To be told at once, start Label Studio "
-            "with USE_DEFAULT_BANNED_SUBNETS=false if the backend is on a private network."
+            f"every {settings.poll_seconds:g} s instead. {_webhook_advice(error)}"
         ]
     return ["The webhook was restricted to what concerns labels and tasks."] if mine else []
+
+
+def _webhook_advice(error: LabelStudioError) -> str:
+    if "valid URL" in str(error):
+        return "Label Studio wants a host name with a dot in it: connect with such an address."
+    return (
+        "To be told at once, start Label Studio with USE_DEFAULT_BANNED_SUBNETS=false if the "
+        "backend is on a private network."
+    )
 
 
 def _is_as_wanted(hook: Webhook, headers: dict[str, str]) -> bool:

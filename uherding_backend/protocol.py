@@ -15,7 +15,7 @@ from uherding_backend.labels import ProjectId, parse_annotation
 from uherding_backend.labelstudio import Connect
 from uherding_backend.options import Options
 from uherding_backend.predictions import LAST, prediction
-from uherding_backend.settings import Settings
+from uherding_backend.settings import Settings, check_url
 from uherding_backend.store import Project, Store
 from uherding_backend.store.projects import Connection
 
@@ -50,6 +50,9 @@ class Protocol:
         extra_params = request.get("extra_params") or {}
         if not isinstance(extra_params, Mapping):
             raise SettingsError(f"extra_params must be a JSON object, got {extra_params!r}.")
+        hostname = str(request.get("hostname") or "").rstrip("/")
+        if hostname:  # label-studio-ml's server does not pass it on
+            check_url("The address that Label Studio gives as its own", hostname)
         parse_label_config(label_config)
         Options.of(self.settings, extra_params)
         self._refuse_other_server(project, uid)
@@ -58,7 +61,8 @@ class Protocol:
             Connection(
                 project=project,
                 uid=uid,
-                label_studio_url=self._label_studio_url(request),
+                label_studio_url=self.settings.label_studio_url or hostname,
+                link_url=hostname or self.settings.label_studio_url,
                 token="" if own_token else str(request.get("access_token") or ""),
                 backend_url=backend_url.rstrip("/"),
                 label_config=label_config,
@@ -128,9 +132,6 @@ class Protocol:
         if project is None:
             raise UnknownProjectError(f"{uid!r} is not a Label Studio project id such as 12.179.")
         return project
-
-    def _label_studio_url(self, request: Mapping[str, Any]) -> str:
-        return self.settings.label_studio_url or str(request.get("hostname") or "").rstrip("/")
 
     def _refuse_other_server(self, project: ProjectId, uid: str) -> None:
         known = self.store.projects.find(project)

@@ -25,6 +25,7 @@ from uherding_backend.publishing import Switch, Upload, plan, queue_predictions,
 from uherding_backend.reports import queue_entries, round_report
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, RoundState, Store
+from uherding_backend.store.projects import Sighting
 
 log = logging.getLogger(__name__)
 
@@ -62,13 +63,8 @@ class RoundRunner:
         with self._step("labels"):
             self.store.projects.changes_taken_in(self.project.id)
             state = self.studio.project(self.project.id)
-            self.store.projects.looked(
-                self.project.id,
-                self.clock(),
-                title=state.title,
-                label_config=state.label_config,
-                changed=False,
-            )
+            seen = Sighting(state.title, state.label_config, state.sampling)
+            self.store.projects.looked(self.project.id, self.clock(), seen)
             schema = parse_label_config(state.label_config)
         return schema, Options.of(self.settings, self.project.options)
 

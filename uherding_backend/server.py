@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import swagger_ui_bundle
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.security import HTTPBasic, HTTPBasicCredentials
@@ -66,6 +67,9 @@ def create_app(settings: Settings, store: Store, clock: Callable[[], float]) -> 
     app.include_router(_pages(app, settings, store, clock), dependencies=[guard])
     app.mount("/swagger", StaticFiles(directory=swagger_ui_bundle.swagger_ui_path))
     app.add_exception_handler(UHerdingError, _explain)
+    app.add_exception_handler(RequestValidationError, _explain_body)
+    for fault in (UnicodeError, OverflowError):  # text or numbers that no database can hold
+        app.add_exception_handler(fault, _explain_value)
     return app
 
 
@@ -223,3 +227,15 @@ def _explain(_: Request, error: Exception) -> JSONResponse:
         status = 502
     log.warning("refused: %s", error)
     return JSONResponse({"detail": str(error)}, status)
+
+
+def _explain_body(_: Request, error: Exception) -> JSONResponse:
+    """What is wrong with a body, without repeating it: tokens may be in it."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    wrong = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in found]
+    return JSONResponse({"detail": f"The request cannot be used: {'; '.join(wrong)}."}, 422)
+
+
+def _explain_value(_: Request, error: Exception) -> JSONResponse:
+    log.warning("refused: %s", error)
+    return JSONResponse({"detail": "The request has text or a number that cannot be stored."}, 400)

@@ -24,7 +24,6 @@ RESTART_SECONDS = 2.0
 
 def serve(settings: Settings, clock: Callable[[], float], *, with_worker: bool) -> None:
     """Serve until interrupted."""
-    check_port_is_free(settings.host, settings.port)
     app = create_app(settings, Store(settings.data_dir), clock)
     stop = threading.Event()
     supervisor = threading.Thread(target=_keep_worker, args=(settings, stop))
@@ -45,9 +44,9 @@ def check_port_is_free(host: str, port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             raise SettingsError(
-                f"Cannot listen on {host}:{port} ({error.strerror}). Stop what uses the port, or "
+                f"Cannot listen on {host}:{port} ({error}). Stop what uses the port, or "
                 "choose another one with UHERDING_PORT or --port."
             ) from error
 

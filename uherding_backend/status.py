@@ -7,9 +7,12 @@ from typing import Any
 from uherding_backend.errors import UHerdingError
 from uherding_backend.label_config import parse_label_config
 from uherding_backend.labels import arrived_since, resolve
+from uherding_backend.labelstudio import SAMPLING
 from uherding_backend.options import Options
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, Store
+
+UNREADABLE_SHOWN = 20
 
 
 def overview(store: Store, settings: Settings) -> list[dict[str, Any]]:
@@ -24,12 +27,16 @@ def project_status(store: Store, settings: Settings, project: Project) -> dict[s
     return {
         "id": project.id,
         "title": project.title,
-        "label_studio_url": project.label_studio_url,
+        "link": f"{project.link_url}/projects/{project.id}",
         "tasks": store.pool.item_count(project.id),
         **_labels(store, settings, project, published),
         "state": _state(project, rounds),
         "problem": _problem(project, rounds),
         "notes": list(project.notes),
+        "unreadable": [
+            {"task": item.task, "problem": item.problem}
+            for item in store.pool.unreadable(project.id, UNREADABLE_SHOWN)
+        ],
         "published": round_status(published) if published else None,
         "rounds": [round_status(round_) for round_ in rounds],
     }
@@ -85,4 +92,10 @@ def _state(project: Project, rounds: list[Round]) -> str:
 
 
 def _problem(project: Project, rounds: list[Round]) -> str:
+    if project.sampling not in ("", SAMPLING):
+        return (
+            f'Task sampling was set to "{project.sampling}", so annotators do not get the queue. '
+            f"Run `uherding disconnect {project.id}` and `uherding connect {project.id}` to set it "
+            f'back to "{SAMPLING}".'
+        )
     return project.problem or (rounds[0].error if rounds else "")

@@ -15,15 +15,17 @@ from uherding_backend.label_config import parse_label_config
 from uherding_backend.labels import ProjectId
 from uherding_backend.labelstudio import Connect, LabelStudio, ProjectState
 from uherding_backend.options import Options
-from uherding_backend.preparing import prepare
+from uherding_backend.preparing import preparation, prepare
 from uherding_backend.publishing import stale_versions
 from uherding_backend.rounds import RoundRunner
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, RoundState, Store
+from uherding_backend.store.projects import Sighting
 
 log = logging.getLogger(__name__)
 
-STEP_SECONDS = 0.5  # how soon a label that makes a round due is noticed
+NOTICE_SECONDS = 0.2  # how soon a label that makes a round due is noticed
+STEP_SECONDS = 2.0  # a step at least this often: polls and retries become due by time alone
 PAUSE_AFTER_ERROR_SECONDS = 10.0
 IDLE_SECONDS = 20.0  # without a label for this long, deleting old queues disturbs nobody
 
@@ -45,8 +47,9 @@ class Worker:
             for round_ in self.store.rounds.recover():
                 log.info("project %d: going on with round %d", round_.project, round_.id)
             while not stop.is_set():
+                seen = self.store.database.version()
                 if not self.step():
-                    stop.wait(STEP_SECONDS)
+                    self._wait_for_change(seen, stop)
 
     def step(self) -> bool:
         """Attend to every project, then run one due round. False if there was none."""
@@ -59,11 +62,18 @@ class Worker:
         self._run_round(round_)
         return True
 
+    def _wait_for_change(self, seen: int, stop: threading.Event) -> None:
+        """Sleep until somebody writes to the store, or for the longest time between steps."""
+        for _ in range(round(STEP_SECONDS / NOTICE_SECONDS)):
+            if stop.wait(NOTICE_SECONDS) or self.store.database.version() != seen:
+                return
+
     def _attend(self, project: Project) -> None:
         try:
-            if not project.prepared:
+            wanted = preparation(project, self.settings)
+            if project.prepared != wanted:
                 notes = prepare(self.connect(project), project, self.settings)
-                self.store.projects.prepared(project.id, notes)
+                self.store.projects.prepared(project.id, wanted, notes)
             if project.look or self.clock() >= project.looked_at + self.settings.poll_seconds:
                 self._look(project, self.connect(project))
             self._request_if_due(self.store.projects.get(project.id))
@@ -91,13 +101,8 @@ class Worker:
         changed = state.label_config != project.label_config or (
             published is not None and state.task_count != self.store.pool.item_count(project.id)
         )
-        self.store.projects.looked(
-            project.id,
-            self.clock(),
-            title=state.title,
-            label_config=state.label_config,
-            changed=changed,
-        )
+        seen = Sighting(state.title, state.label_config, state.sampling, changed)
+        self.store.projects.looked(project.id, self.clock(), seen)
         if published is not None:
             self._reassert(project, studio, state, published)
 
@@ -173,5 +178,5 @@ class Worker:
                     if not warned:
                         log.warning("another worker uses %s; waiting for it", self.store.data_dir)
                     warned = True
-                    stop.wait(STEP_SECONDS)
+                    stop.wait(NOTICE_SECONDS)
             yield

@@ -22,8 +22,9 @@ def _ago(moment: float | None, now: float) -> str:
     return f"{seconds} s ago"
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+def _percent(share: object) -> str:
+    """A share of 1 as a percentage; "-" where it was not measured, or no round was yet."""
+    return f"{100 * share:.1f} %" if isinstance(share, int | float) else "-"
 
 
 _TEMPLATES.filters["percent"] = _percent

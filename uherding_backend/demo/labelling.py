@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import requests
@@ -45,22 +44,21 @@ class Checks:
 def label_and_report(
     annotator: Annotator,
     backend_url: str,
-    images: DemoImages,
-    extractor: Path,
+    baseline: RandomBaseline,
     labels: int,
     console: Console,
 ) -> int:
     """Give so many labels; prints a line per round and a verdict. Returns the exit code."""
     status = _status(backend_url, annotator.project)
     before, round_size = int(status["labels"]), int(status["round_size"])
-    baseline = RandomBaseline.load(images, extractor)
+    images = baseline.images
     checks = Checks()
     console.say(_HEADER)
     for given in range(1, labels + 1):
         console.renew("Labelling", given / labels, f" {given} of {labels}")
         _label_one(annotator, backend_url, images, checks)
         if given % round_size == 0 or given == labels:
-            console.renew(f"Waiting for the round with {before + given} labels")
+            console.renew("Waiting for the round", detail=f" with {before + given} labels")
             report = _wait_for_round(backend_url, annotator.project, before + given, checks)
             accuracy = held_out_accuracy(backend_url, str(annotator.project), images)
             console.say(_line(report, accuracy, baseline.accuracy(before + given)))
@@ -134,17 +132,16 @@ def _sentence(promise: str, broken: Sequence[str]) -> str:
     return f"FAILED  {promise}: not so {len(broken)} times, first {broken[0]}"
 
 
-_HEADER = (
-    "  labels  held-out       random     T  radius   ECE  "
-    "seconds: labels tasks features classifier calibration selection publishing"
-)
+_HEADER = f"""  accuracy on images that are not in the project, and the seconds of each step
+
+  labels  held-out       random     T  radius   ECE   {"  ".join(STEPS)}"""
 
 
 def _line(report: Mapping[str, Any], accuracy: float, random: tuple[float, float]) -> str:
     ece = "    -" if report["ece_after"] is None else f"{report['ece_after']:5.3f}"
     seconds = report["seconds"]
-    steps = "  ".join(f"{seconds.get(step, 0.0):.2f}" for step in STEPS)
+    steps = "  ".join(f"{seconds.get(step, 0.0):{len(step)}.2f}" for step in STEPS)
     return (
         f"  {report['labels']:6d}   {accuracy:6.1%}  {random[0]:6.1%} ±{100 * random[1]:4.1f}"
-        f"  {report['temperature']:4.1f}  {report['radius']:6.3f} {ece}  {steps}"
+        f"  {report['temperature']:4.1f}  {report['radius']:6.3f} {ece}   {steps}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ import requests
 from uherding_backend.errors import UHerdingError
 
 STOP_SECONDS = 10.0
+PR_SET_PDEATHSIG = 1  # from linux/prctl.h
 LOG_LINES_SHOWN = 15
 
 
@@ -50,6 +52,7 @@ class ChildProcess:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,
             )
 
     def wait_until_ready(self, seconds: float, waiting: Callable[[float], None]) -> None:
@@ -117,6 +120,12 @@ class ChildProcess:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+
+def _end_with_parent() -> None:
+    """In the child: have Linux end it when this process dies, however that happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def label_studio(

@@ -17,10 +17,13 @@ from uherding_backend.demo.annotator import Annotator
 from uherding_backend.demo.dataset import LABEL_CONFIG, DemoImages
 from uherding_backend.demo.labelling import label_and_report
 from uherding_backend.demo.processes import ChildProcess, backend, free_port, label_studio
+from uherding_backend.demo.trial import RandomBaseline
 from uherding_backend.errors import UHerdingError
 from uherding_backend.labels import ProjectId
 from uherding_backend.labelstudio import LabelStudio
+from uherding_backend.pool_features import extractor_path
 from uherding_backend.settings import Settings
+from uherding_backend.store import Store
 
 USER = "demo@example.com"
 TITLE = "Fashion (UHerding demo)"
@@ -83,8 +86,8 @@ def run_demo(directory: Path, program: Path, labels: int, console: Console) -> i
             if not labels:
                 return _stay(studio, server)
             annotator = Annotator(studio.url, demo.token, demo.project)
-            extractor = directory / "backend" / "projects" / str(demo.project) / "extractor.npz"
-            return label_and_report(annotator, server.url, images, extractor, labels, console)
+            baseline = _baseline(directory, demo.project, images)
+            return label_and_report(annotator, server.url, baseline, labels, console)
 
 
 def _processes(directory: Path, program: Path, demo: Demo) -> tuple[ChildProcess, ChildProcess]:
@@ -152,6 +155,13 @@ def _wait_for_queue(url: str, project: int, console: Console) -> None:
     raise UHerdingError(f"No queue after {FIRST_QUEUE_SECONDS:.0f} s. See {url}/ for what it does.")
 
 
+def _baseline(directory: Path, project: int, images: DemoImages) -> RandomBaseline:
+    """Labels drawn at random, with the features that the backend learned for this project."""
+    store = Store(directory / "backend")
+    version = store.projects.get(ProjectId(project)).extractor
+    return RandomBaseline.load(images, extractor_path(store, ProjectId(project), version))
+
+
 def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> None:
     version = LabelStudio(studio_url, demo.token).project(ProjectId(demo.project)).model_version
     console.say(f"""
@@ -168,8 +178,11 @@ def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> 
 
 
 def _stay(studio: ChildProcess, server: ChildProcess) -> int:
-    while True:
-        time.sleep(1.0)
-        for child in (studio, server):
-            if not child.alive():
-                raise UHerdingError(f"{child.name} has ended.\n{child.log_tail()}")
+    """Stay until Ctrl-C, which is the good end."""
+    try:
+        while studio.alive() and server.alive():
+            time.sleep(0.5)
+    except KeyboardInterrupt:
+        return 0
+    ended = server if studio.alive() else studio
+    raise UHerdingError(f"{ended.name} has ended.\n{ended.log_tail()}")

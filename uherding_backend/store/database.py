@@ -49,6 +49,10 @@ class Database:
         with self.writing() as connection:
             return connection.execute(statement, values).rowcount
 
+    def version(self) -> int:
+        """A number that changes whenever another thread or process has written."""
+        return int(self._connection().execute("PRAGMA data_version").fetchone()[0])
+
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:

@@ -8,19 +8,23 @@ MIGRATIONS = (
         uid TEXT NOT NULL,
         title TEXT NOT NULL DEFAULT '',
         label_studio_url TEXT NOT NULL,
+        link_url TEXT NOT NULL,
         token TEXT NOT NULL,
         backend_url TEXT NOT NULL,
         label_config TEXT NOT NULL,
         options TEXT NOT NULL DEFAULT '{}',
         active INTEGER NOT NULL DEFAULT 1,
-        prepared INTEGER NOT NULL DEFAULT 0,
+        prepared TEXT NOT NULL DEFAULT '',
         notes TEXT NOT NULL DEFAULT '[]',
         problem TEXT NOT NULL DEFAULT '',
         heard_at REAL NOT NULL DEFAULT 0,
         look INTEGER NOT NULL DEFAULT 1,
         looked_at REAL NOT NULL DEFAULT 0,
+        sampling TEXT NOT NULL DEFAULT '',
         tasks_changed INTEGER NOT NULL DEFAULT 0,
-        reasserted TEXT NOT NULL DEFAULT ''
+        reasserted TEXT NOT NULL DEFAULT '',
+        extractor TEXT NOT NULL DEFAULT '',
+        extractor_images INTEGER NOT NULL DEFAULT 0
     );
     CREATE TABLE annotations (
         project_id INTEGER NOT NULL,

@@ -57,9 +57,21 @@ class PoolStore:
     def items(self, project: ProjectId) -> list[Item]:
         """The project's tasks by id: their position is the pool row that `model` sees."""
         return [
-            Item(TaskId(row["task_id"]), row["image"], row["content_hash"], row["problem"])
+            _item(row)
             for row in self._database.rows(
                 "SELECT * FROM items WHERE project_id = ? ORDER BY task_id", project
+            )
+        ]
+
+    def unreadable(self, project: ProjectId, limit: int) -> list[Item]:
+        """Some of the items whose images cannot be used, by task id."""
+        return [
+            _item(row)
+            for row in self._database.rows(
+                "SELECT * FROM items WHERE project_id = ? AND problem != '' "
+                "ORDER BY task_id LIMIT ?",
+                project,
+                limit,
             )
         ]
 
@@ -111,6 +123,10 @@ class PoolStore:
                 "SELECT * FROM annotations WHERE project_id = ? ORDER BY id", project
             )
         ]
+
+
+def _item(row: sqlite3.Row) -> Item:
+    return Item(TaskId(row["task_id"]), row["image"], row["content_hash"], row["problem"])
 
 
 _INSERT_ANNOTATION = (

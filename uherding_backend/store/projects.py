@@ -20,10 +20,21 @@ class Connection:
     project: ProjectId
     uid: str
     label_studio_url: str
+    link_url: str
     token: str
     backend_url: str
     label_config: str
     options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a look at Label Studio's project found."""
+
+    title: str
+    label_config: str
+    sampling: str
+    changed: bool = False  # tasks or label config differ from those of the last round
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,37 +43,45 @@ class Project:
 
     Attributes:
         uid: Label Studio's name for it, "id.created": tells two servers' projects 1 apart.
+        link_url: Label Studio's address for people's browsers.
         token: The API token that came with /setup; empty if the settings hold one.
         backend_url: The address under which Label Studio calls this backend.
         options: The admin's ``extra_params`` for this project.
         active: False once it was disconnected.
-        prepared: Whether Label Studio's project has been set up for queues.
+        prepared: For which settings Label Studio's project was set up; empty if it was not.
         notes: What preparing changed in Label Studio, and what an admin should know.
         problem: Why the project cannot be attended to, and what to do; empty if all is well.
         heard_at: When Label Studio last called the webhook, in seconds since the epoch.
         look: Something happened that only a look at Label Studio can tell.
         looked_at: When the project was last looked at, in seconds since the epoch.
+        sampling: The task sampling that the last look found.
         tasks_changed: Label Studio's tasks or label config differ from those of the last round.
         reasserted: The foreign model_version that was already replaced by ours once.
+        extractor: Version of the feature extractor in use; empty before the first round.
+        extractor_images: How many images it was fitted on.
     """
 
     id: ProjectId
     uid: str
     title: str
     label_studio_url: str
+    link_url: str
     token: str
     backend_url: str
     label_config: str
     options: Mapping[str, Any]
     active: bool
-    prepared: bool
+    prepared: str
     notes: tuple[str, ...]
     problem: str
     heard_at: float
     look: bool
     looked_at: float
+    sampling: str
     tasks_changed: bool
     reasserted: str
+    extractor: str
+    extractor_images: int
 
 
 class ProjectStore:
@@ -95,14 +114,14 @@ class ProjectStore:
         self._database.write(
             """
             INSERT INTO projects
-                (id, uid, label_studio_url, token, backend_url, label_config, options)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+                (id, uid, label_studio_url, link_url, token, backend_url, label_config, options)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
-                prepared = CASE WHEN active AND backend_url = excluded.backend_url
-                    THEN prepared ELSE 0 END,
+                prepared = CASE WHEN active THEN prepared ELSE '' END,
                 tasks_changed = tasks_changed OR label_config != excluded.label_config,
                 uid = excluded.uid,
                 label_studio_url = excluded.label_studio_url,
+                link_url = excluded.link_url,
                 token = excluded.token,
                 backend_url = excluded.backend_url,
                 label_config = excluded.label_config,
@@ -112,16 +131,20 @@ class ProjectStore:
             connection.project,
             connection.uid,
             connection.label_studio_url,
+            connection.link_url,
             connection.token,
             connection.backend_url,
             connection.label_config,
             json.dumps(dict(connection.options), sort_keys=True),
         )
 
-    def prepared(self, project: ProjectId, notes: list[str]) -> None:
-        """Label Studio's project is set up; remember what that changed."""
+    def prepared(self, project: ProjectId, wanted: str, notes: list[str]) -> None:
+        """Label Studio's project is set up as ``wanted``; remember what that changed."""
         self._database.write(
-            "UPDATE projects SET prepared = 1, notes = ? WHERE id = ?", json.dumps(notes), project
+            "UPDATE projects SET prepared = ?, notes = ? WHERE id = ?",
+            wanted,
+            json.dumps(notes),
+            project,
         )
 
     def heard(self, project: ProjectId, now: float, *, look: bool) -> None:
@@ -130,19 +153,18 @@ class ProjectStore:
             "UPDATE projects SET heard_at = ?, look = look OR ? WHERE id = ?", now, look, project
         )
 
-    def looked(
-        self, project: ProjectId, now: float, *, title: str, label_config: str, changed: bool
-    ) -> None:
+    def looked(self, project: ProjectId, now: float, seen: Sighting) -> None:
         """Record what a look found; ``changed`` stays set until a round has taken it in."""
         self._database.write(
             """
-            UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?,
+            UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?, sampling = ?,
                 tasks_changed = tasks_changed OR ? WHERE id = ?
             """,
             now,
-            title,
-            label_config,
-            changed,
+            seen.title,
+            seen.label_config,
+            seen.sampling,
+            seen.changed,
             project,
         )
 
@@ -154,6 +176,15 @@ class ProjectStore:
         """Remember whose model_version was replaced, so that it is done once only."""
         self._database.write(
             "UPDATE projects SET reasserted = ? WHERE id = ?", foreign_version, project
+        )
+
+    def use_extractor(self, project: ProjectId, version: str, images: int) -> None:
+        """From now on, features come from this extractor, fitted on so many images."""
+        self._database.write(
+            "UPDATE projects SET extractor = ?, extractor_images = ? WHERE id = ?",
+            version,
+            images,
+            project,
         )
 
     def trouble(self, project: ProjectId, problem: str) -> None:
@@ -176,17 +207,21 @@ def _project(row: sqlite3.Row) -> Project:
         uid=row["uid"],
         title=row["title"],
         label_studio_url=row["label_studio_url"],
+        link_url=row["link_url"],
         token=row["token"],
         backend_url=row["backend_url"],
         label_config=row["label_config"],
         options=json.loads(row["options"]),
         active=bool(row["active"]),
-        prepared=bool(row["prepared"]),
+        prepared=row["prepared"],
         notes=tuple(json.loads(row["notes"])),
         problem=row["problem"],
         heard_at=row["heard_at"],
         look=bool(row["look"]),
         looked_at=row["looked_at"],
+        sampling=row["sampling"],
         tasks_changed=bool(row["tasks_changed"]),
         reasserted=row["reasserted"],
+        extractor=row["extractor"],
+        extractor_images=row["extractor_images"],
     )

@@ -85,7 +85,7 @@ class RoundStore:
             row = connection.execute(
                 "UPDATE rounds SET state = 'running', started_at = ?, step = '', progress = 0 "
                 "WHERE id = (SELECT id FROM rounds WHERE state = 'due' AND project_id IN "
-                "(SELECT id FROM projects WHERE active AND prepared) "
+                "(SELECT id FROM projects WHERE active AND prepared != '') "
                 "ORDER BY requested_at, id LIMIT 1) RETURNING *",
                 (now,),
             ).fetchone()
@@ -96,12 +96,15 @@ class RoundStore:
         with self._database.writing() as connection:
             rows = connection.execute("SELECT * FROM rounds WHERE state = 'running'").fetchall()
             for row in rows:
-                # A round already waiting for the project would do the same work twice.
-                connection.execute(
+                # One round will do for both; it ranks afresh, as the waiting one would have.
+                waiting = connection.execute(
                     "DELETE FROM rounds WHERE state = 'due' AND project_id = ?",
                     (row["project_id"],),
+                ).rowcount
+                connection.execute(
+                    "UPDATE rounds SET state = 'due', version = ? WHERE id = ?",
+                    ("" if waiting else row["version"], row["id"]),
                 )
-                connection.execute("UPDATE rounds SET state = 'due' WHERE id = ?", (row["id"],))
         return [_round(row) for row in rows]
 
     def progress(self, round_id: RoundId, step: str, progress: float) -> None:

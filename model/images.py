@@ -11,6 +11,7 @@ from model.errors import UnreadableImageError
 
 DEEP_MODES = ("I", "F")  # 16 and 32 bits per pixel; what is black and white differs per device
 WHITE = (255, 255, 255, 255)
+THUMBNAIL_SIDE = 128  # pixels
 
 
 def decode(data: bytes, size: int) -> NDArray[np.uint8]:
@@ -38,6 +39,32 @@ def decode(data: bytes, size: int) -> NDArray[np.uint8]:
         raise UnreadableImageError(
             f"These {len(data)} bytes cannot be read as an image ({error}); check the file."
         ) from error
+
+
+def longer_side(data: bytes) -> int:
+    """Pixels of the longer side, read from the file's head; 0 if it is not an image."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return max(image.size)
+    except Exception:  # noqa: BLE001 - decoders of broken files raise almost anything
+        return 0
+
+
+def thumbnail(data: bytes) -> bytes:
+    """A small JPEG of an image for people to look at; its longer side is THUMBNAIL_SIDE or less.
+
+    Raises:
+        UnreadableImageError: As `decode` does.
+    """
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            small = _upright_rgb(image, THUMBNAIL_SIDE)
+            small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+            buffer = io.BytesIO()
+            small.save(buffer, "JPEG", quality=80)
+            return buffer.getvalue()
+    except Exception as error:
+        raise UnreadableImageError(f"No thumbnail can be made ({error}).") from error
 
 
 def _upright_rgb(image: Image.Image, size: int) -> Image.Image:

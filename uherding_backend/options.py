@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from model.errors import ModelError
+from model.features.names import AUTO, checked
 from uherding_backend.errors import SettingsError
 from uherding_backend.settings import Settings
 
-NAMES = ("round_size", "queue_size", "prelabel")
+NAMES = ("round_size", "queue_size", "prelabel", "features", "simclr_epochs", "skip_duplicates")
 MAX_QUEUE = 2000  # Label Studio takes about 5 s to store that many, and as long to delete them
 
 
@@ -22,11 +24,18 @@ class Options:
         queue_size: Tasks in a published queue. Three rounds' worth, unless chosen, so that
             annotators never run dry while a round is computed.
         prelabel: Whether predictions tick the predicted class in the annotator's form.
+        features: The feature extractor: "auto", "patches", "simclr", "efficientnet-lite0",
+            "timm:MODEL" or "timm:MODEL@FILE".
+        simclr_epochs: How long `simclr` learns.
+        skip_duplicates: Whether near-copies of other images stay out of the queue.
     """
 
     round_size: int
     queue_size: int
     prelabel: bool
+    features: str = AUTO
+    simclr_epochs: int = 200
+    skip_duplicates: bool = False
 
     @property
     def low_water(self) -> int:
@@ -43,11 +52,17 @@ class Options:
             )
         round_size = _number(extra_params, "round_size", settings.round_size, at_least=1)
         queue_size = _number(extra_params, "queue_size", settings.queue_size, at_least=0)
-        prelabel = extra_params.get("prelabel", settings.prelabel)
-        if not isinstance(prelabel, bool):
-            raise SettingsError(f"extra_params prelabel must be true or false, got {prelabel!r}.")
         wanted = queue_size or 3 * round_size
-        return cls(round_size, min(max(wanted, round_size), MAX_QUEUE), prelabel)
+        return cls(
+            round_size=round_size,
+            queue_size=min(max(wanted, round_size), MAX_QUEUE),
+            prelabel=_switch(extra_params, "prelabel", settings.prelabel),
+            features=_features(extra_params, settings.features),
+            simclr_epochs=_number(
+                extra_params, "simclr_epochs", settings.simclr_epochs, at_least=1
+            ),
+            skip_duplicates=_switch(extra_params, "skip_duplicates", settings.skip_duplicates),
+        )
 
 
 def _number(given: Mapping[str, Any], name: str, default: int, *, at_least: int) -> int:
@@ -57,3 +72,18 @@ def _number(given: Mapping[str, Any], name: str, default: int, *, at_least: int)
             f"extra_params {name} must be a whole number of {at_least} or more, got {value!r}."
         )
     return value
+
+
+def _switch(given: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = given.get(name, default)
+    if not isinstance(value, bool):
+        raise SettingsError(f"extra_params {name} must be true or false, got {value!r}.")
+    return value
+
+
+def _features(given: Mapping[str, Any], default: str) -> str:
+    value = given.get("features", default)
+    try:
+        return checked(value if isinstance(value, str) else repr(value))
+    except ModelError as error:
+        raise SettingsError(str(error)) from error

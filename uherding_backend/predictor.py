@@ -11,7 +11,7 @@ import numpy as np
 
 from model.arrays import Probabilities
 from model.errors import UnreadableImageError
-from model.features.patches import PatchExtractor
+from model.features import Extractor
 from model.images import decode
 from model.pipeline import predict
 from uherding_backend.errors import ImageError
@@ -19,9 +19,10 @@ from uherding_backend.images_source import ImageSource
 from uherding_backend.label_config import LabelSchema, parse_label_config
 from uherding_backend.labels import TaskId
 from uherding_backend.outcome import Outcome, load_outcome, outcome_path
-from uherding_backend.pool_features import extractor_path
 from uherding_backend.predictions import LAST, choice_result, prediction, queue_score
+from uherding_backend.project_extractor import reopened
 from uherding_backend.store import Project, Round, Store
+from uherding_backend.store.projects import ExtractorInUse
 
 log = logging.getLogger(__name__)
 
@@ -34,20 +35,19 @@ class Predictor:
     round: Round
     outcome: Outcome
     scores: Mapping[TaskId, float]
-    extractor: PatchExtractor
+    extractor: Extractor
 
     @classmethod
     def load(cls, store: Store, project: Project, published: Round) -> Predictor:
         """Read what the round stored."""
         queue = store.rounds.queue(published.id)
+        used = ExtractorInUse(published.report["features"], published.report["extractor"])
         return cls(
             schema=parse_label_config(project.label_config),
             round=published,
             outcome=load_outcome(outcome_path(store, project.id, published.id)),
             scores={entry.task: queue_score(rank, len(queue)) for rank, entry in enumerate(queue)},
-            extractor=PatchExtractor.load(
-                extractor_path(store, project.id, published.report["extractor"])
-            ),
+            extractor=reopened(store, project.id, used),
         )
 
     def predict(

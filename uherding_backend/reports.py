@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from model.coverage import Selection
+from model.duplicates import NOT_A_COPY
 from model.pipeline import Ranking
 from uherding_backend.labels import Labels, TaskId
 from uherding_backend.pool_features import Pool
@@ -52,7 +53,9 @@ def round_report(pool: Pool, labels: Labels, ranking: Ranking) -> dict[str, Any]
         "unknown_classes": labels.unknown_classes,
         "queue": queued,
         "left_out": max(0, len(pool.tasks) - out_of_reach - queued),
-        "extractor": pool.extractor,
+        "near_duplicates": int((pool.copies != NOT_A_COPY).sum()),
+        "features": pool.extractor.name,
+        "extractor": pool.extractor.version,
         "temperature": ranking.temperature,
         "ece_before": ranking.calibration.ece_before,
         "ece_after": ranking.calibration.ece_after,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from model.arrays import UNLABELED
+from model.duplicates import NOT_A_COPY
 from model.pipeline import Ranking, rank_pool
 from uherding_backend.errors import LabelStudioError
 from uherding_backend.images_source import ImageSource
@@ -54,7 +55,7 @@ class RoundRunner:
         """Everything up to the stored queue; nothing of it is visible to annotators."""
         schema, options = self.read_project()
         labels = self.read_labels(schema)
-        pool = self.read_pool(schema)
+        pool = self.read_pool(schema, options)
         ranking = self.rank_pool(pool, labels, schema, options)
         self.keep(pool, labels, schema, ranking)
 
@@ -75,14 +76,14 @@ class RoundRunner:
             self.store.pool.replace_annotations(self.project.id, annotations)
             return resolve(annotations, schema.classes)
 
-    def read_pool(self, schema: LabelSchema) -> Pool:
+    def read_pool(self, schema: LabelSchema, options: Options) -> Pool:
         """The tasks' features; only what is new is computed."""
         with self._step("tasks"):
             images = self.studio.images(self.project.id, schema.data_key)
             self.store.pool.replace_items(self.project.id, images)
         with self._step("features"):
             source = ImageSource(self.studio, self.settings.local_files_root)
-            return PoolFeatures(self.store, self.project.id, source, self._progress).pool()
+            return PoolFeatures(self.store, self.project.id, options, source, self._progress).pool()
 
     def rank_pool(
         self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options
@@ -94,6 +95,8 @@ class RoundRunner:
             if task in labels.classes:
                 row_labels[row] = schema.classes.index(labels.classes[task])
             candidates[row] = task not in labels.set_aside
+        if options.skip_duplicates:
+            candidates &= pool.copies == NOT_A_COPY
         ranking = rank_pool(
             pool.features,
             row_labels,

@@ -27,6 +27,9 @@ class Settings:
     round_size: int = 50
     queue_size: int = 0
     prelabel: bool = False
+    features: str = "auto"
+    simclr_epochs: int = 200
+    skip_duplicates: bool = False
     poll_seconds: float = 30.0
 
     @classmethod
@@ -46,6 +49,9 @@ class Settings:
             round_size=_whole(given, "UHERDING_ROUND_SIZE", 50, at_least=1),
             queue_size=_whole(given, "UHERDING_QUEUE_SIZE", 0, at_least=0),
             prelabel=_switch(given, "UHERDING_PRELABEL"),
+            features=given.get("UHERDING_FEATURES", "auto").strip(),
+            simclr_epochs=_whole(given, "UHERDING_SIMCLR_EPOCHS", 200, at_least=1),
+            skip_duplicates=_switch(given, "UHERDING_SKIP_DUPLICATES"),
             poll_seconds=_seconds(given, "UHERDING_POLL_SECONDS", 30.0),
         )
         return settings.checked()

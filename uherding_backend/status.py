@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from uherding_backend.errors import UHerdingError
@@ -32,6 +33,7 @@ def project_status(store: Store, settings: Settings, project: Project) -> dict[s
         **_labels(store, settings, project, published),
         "state": _state(project, rounds),
         "problem": _problem(project, rounds),
+        "features": asdict(project.extractor) if project.extractor.version else None,
         "notes": list(project.notes),
         "unreadable": [
             {"task": item.task, "problem": item.problem}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from model.errors import ModelError
 from uherding_backend.due import due
 from uherding_backend.errors import UHerdingError
 from uherding_backend.label_config import parse_label_config
@@ -155,7 +156,7 @@ class Worker:
             log.info("project %d: round %d starts (%s)", project.id, round_.id, round_.reason)
             studio = self.connect(project)
             RoundRunner(self.store, self.settings, studio, project, round_, self.clock).run()
-        except UHerdingError as error:
+        except (UHerdingError, ModelError) as error:
             log.warning("project %d: round %d failed: %s", round_.project, round_.id, error)
             self.store.rounds.failed(round_.id, str(error), self.clock())
         except Exception as error:

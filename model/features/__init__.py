@@ -1,4 +1,7 @@
-"""Extractors: RGB images in, unit feature rows out. None of them ever sees a label."""
+"""Extractors: RGB images in, unit feature rows out. None of them ever sees a label.
+
+Start reading in ``model/features/choosing.py`` (which extractor?) and ``opening.py`` (get it).
+"""
 
 from typing import Protocol
 
@@ -10,11 +13,15 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """Which kind of extractor this is, as written in the settings."""
+        """Which extractor this is, as written in the settings."""
+
+    @property
+    def description(self) -> str:
+        """What made its features, in a few words for people."""
 
     @property
     def version(self) -> str:
-        """Changes whenever the features of one and the same image may change."""
+        """Changes whenever the features of one and the same image may change; a file name."""
 
     @property
     def dimension(self) -> int:

@@ -5,8 +5,6 @@ survives moving, mirroring and relighting them is kept.
 """
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,8 @@ from model.arrays import Features, Images
 from model.errors import ModelError
 from model.features.dictionary import Dictionary, learn_dictionary
 from model.features.discriminant import discriminant_directions
+from model.features.files import load_arrays, save_arrays
+from model.features.rows import channels_first, check_images, embed
 from model.features.views import random_view
 
 VIEWED_IMAGES = 1500  # more images made the features no better and the fit slower
@@ -34,6 +34,7 @@ class PatchExtractor:
     """A fitted extractor; `fit` makes one, `save` and `load` keep it."""
 
     name: ClassVar[str] = "patches"
+    description: ClassVar[str] = "dictionary of patches learned from the pool"
     image_size: ClassVar[int] = 32
 
     grey: bool  # fitted on pictures without colour: colours are averaged away
@@ -52,13 +53,13 @@ class PatchExtractor:
             seed: The same images and seed give the same extractor.
             on_progress: Called with the share of the work that is done, from 0 to 1.
         """
-        _check_images(images, cls.image_size)
+        check_images(images, cls.image_size)
         if len(images) < 2:
             raise ModelError(f"Features are learned from at least 2 images, got {len(images)}.")
         generator = torch.Generator().manual_seed(seed)
         on_progress(0.0)
         grey = _is_grey(images)
-        pixels = _as_tensor(images, grey)
+        pixels = _channels(channels_first(images), grey)
         dictionary = learn_dictionary(pixels, generator)
         on_progress(0.15)
         codes = _view_codes(pixels, dictionary, generator, on_progress)  # (views, n, f)
@@ -83,39 +84,30 @@ class PatchExtractor:
 
     def extract(self, images: Images) -> Features:
         """One unit row for each image of image_size x image_size pixels, in the same order."""
-        _check_images(images, self.image_size)
-        features = np.empty((len(images), self.dimension), dtype=np.float32)
-        for start in range(0, len(images), IMAGES_AT_ONCE):
-            batch = slice(start, start + IMAGES_AT_ONCE)
-            codes = self.dictionary.encode(_as_tensor(images[batch], self.grey))
-            features[batch] = ((codes - self.centre) @ self.directions).numpy()
-        return _unit_rows(features)
+        check_images(images, self.image_size)
+        return embed(images, self._project, dimension=self.dimension, at_once=IMAGES_AT_ONCE)
 
     def save(self, path: Path) -> None:
         """Write an .npz file; a crash leaves the old file or the new one, never half of one."""
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-            try:
-                np.savez(file, allow_pickle=False, **self._arrays())
-                file.flush()
-                os.fsync(file.fileno())
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        save_arrays(path, self._arrays())
 
     @classmethod
     def load(cls, path: Path) -> "PatchExtractor":
         """Read what `save` wrote; no code in the file can run."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {field: file[field] for field in FIELDS}
+            arrays = load_arrays(path)
+            tensors = {field: torch.from_numpy(arrays[field]) for field in FIELDS[1:]}
+            grey = bool(arrays["grey"])
         except Exception as error:
             raise ModelError(
                 f"{path} is not a file of fitted patch features ({error}); fit them again."
             ) from error
-        tensors = {field: torch.from_numpy(arrays[field]) for field in FIELDS[1:]}
         dictionary = Dictionary(tensors["mean"], tensors["whitening"], tensors["atoms"])
-        return cls(bool(arrays["grey"]), dictionary, tensors["centre"], tensors["directions"])
+        return cls(grey, dictionary, tensors["centre"], tensors["directions"])
+
+    def _project(self, images: Tensor) -> Tensor:
+        codes = self.dictionary.encode(_channels(images, self.grey))
+        return (codes - self.centre) @ self.directions
 
     def _arrays(self) -> dict[str, NDArray[np.float32] | NDArray[np.bool_]]:
         return {
@@ -144,26 +136,11 @@ def _view_codes(
     return torch.stack(codes)
 
 
-def _check_images(images: Images, size: int) -> None:
-    if images.ndim != 4 or images.shape[1:] != (size, size, 3) or images.dtype != np.uint8:
-        raise ModelError(
-            f"Images must be uint8 of shape (n, {size}, {size}, 3), got {images.dtype} of shape "
-            f"{images.shape}; decode them with model.images.decode(data, {size})."
-        )
-
-
 def _is_grey(images: Images) -> bool:
     return bool((images == images[..., :1]).all())
 
 
-def _as_tensor(images: Images, grey: bool) -> Tensor:
-    """Images as (n, channels, height, width) with values 0 to 255."""
-    pixels = torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2).float()
+def _channels(images: Tensor, grey: bool) -> Tensor:
+    """Images (n, channels, height, width) with values 0 to 255; without colour, one channel."""
+    pixels = images.float()
     return pixels.mean(1, keepdim=True) if grey else pixels
-
-
-def _unit_rows(features: Features) -> Features:
-    """Rows of length 1; a row of zeros, which has no direction, becomes the first axis."""
-    lengths = np.linalg.norm(features, axis=1, keepdims=True)
-    features[lengths[:, 0] < 1e-12, 0] = 1.0
-    return np.asarray(features / np.where(lengths < 1e-12, 1.0, lengths), dtype=np.float32)

@@ -52,3 +52,9 @@ def own_backend(
     yield make
     for backend in made:
         backend.process.stop()
+
+
+@pytest.fixture(scope="session")
+def personal_token(real_label_studio: LiveLabelStudio) -> str:
+    """The admin's personal access token; Label Studio gives out one only."""
+    return real_label_studio.personal_access_token()

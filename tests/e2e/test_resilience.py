@@ -132,11 +132,12 @@ def test_label_studio_restarted_in_between_is_waited_for(
 
 
 def test_a_personal_access_token_works_for_everything(
-    real_label_studio: LiveLabelStudio, own_backend: OwnBackend
+    real_label_studio: LiveLabelStudio, own_backend: OwnBackend, personal_token: str
 ) -> None:
     """Images come through Label Studio here, not from disk."""
-    token = real_label_studio.personal_access_token()
-    backend = own_backend(LABEL_STUDIO_API_KEY=token, LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT="")
+    backend = own_backend(
+        LABEL_STUDIO_API_KEY=personal_token, LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT=""
+    )
     backend.start()
     project = make_project(real_label_studio, backend, images=20)
     project.connect(round_size=4, queue_size=10)
@@ -145,7 +146,7 @@ def test_a_personal_access_token_works_for_everything(
     project.label(4)
 
     project.published(after=cold["id"], labels=4)
-    assert token.count(".") == 2
+    assert personal_token.count(".") == 2
 
 
 def test_the_token_that_comes_with_setup_is_enough(

@@ -17,7 +17,7 @@ from uherding_backend.labelstudio import SAMPLING
 from uherding_backend.preparing import preparation
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, Store
-from uherding_backend.store.projects import Connection, Sighting
+from uherding_backend.store.projects import Connection, ExtractorInUse, Sighting
 from uherding_backend.store.rounds import QueueEntry
 
 PROJECT = ProjectId(1)
@@ -154,7 +154,8 @@ def setup_payload(uid: str = UID, **parts: Any) -> dict[str, Any]:  # noqa: ANN4
 
 def make_settings(data_dir: Path, **chosen: Any) -> Settings:  # noqa: ANN401
     """Settings with small rounds."""
-    return Settings(**{"data_dir": data_dir, "host": "127.0.0.1", "round_size": 6, **chosen})
+    usual = {"host": "127.0.0.1", "round_size": 6, "features": "patches"}
+    return Settings(**{"data_dir": data_dir, **usual, **chosen})
 
 
 def make_connection(
@@ -190,12 +191,18 @@ def look_at(store: Store, now: float = 1.0, **found: Any) -> None:  # noqa: ANN4
     store.projects.looked(PROJECT, now, Sighting(**{**usual, **found}))
 
 
+def use_patches(store: Store, version: str, images: int, project: int = PROJECT) -> None:
+    """Say that the project's features are those of this `patches` extractor."""
+    used = ExtractorInUse(name="patches", version=version, images=images)
+    store.projects.use_extractor(ProjectId(project), used)
+
+
 def connected(store: Store, project: int = PROJECT, **parts: Any) -> Project:  # noqa: ANN401
     """A project that is connected and prepared, and uses the features in its directory."""
     store.projects.connect(make_connection(project, **parts))
     prepared(store, project)
     for learned in store.project_dir(project).glob("patches-*.npz"):
-        store.projects.use_extractor(ProjectId(project), learned.stem, FITTED_IMAGES)
+        use_patches(store, learned.stem, FITTED_IMAGES, project)
     return store.projects.get(ProjectId(project))
 
 

@@ -160,6 +160,7 @@ def make_backend(
         "LABEL_STUDIO_URL": studio.url,
         "LABEL_STUDIO_API_KEY": studio.token,
         "UHERDING_POLL_SECONDS": str(POLL_SECONDS),
+        "UHERDING_FEATURES": "patches",  # `auto` would ask the model hub first
         "UHERDING_DATA_DIR": str(directory / "backend"),
         "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT": str(studio.directory / "files"),
         **(environment or {}),

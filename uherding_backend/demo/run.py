@@ -21,7 +21,7 @@ from uherding_backend.demo.trial import RandomBaseline
 from uherding_backend.errors import UHerdingError
 from uherding_backend.labels import ProjectId
 from uherding_backend.labelstudio import LabelStudio
-from uherding_backend.pool_features import extractor_path
+from uherding_backend.project_extractor import reopened
 from uherding_backend.settings import Settings
 from uherding_backend.store import Store
 
@@ -158,8 +158,8 @@ def _wait_for_queue(url: str, project: int, console: Console) -> None:
 def _baseline(directory: Path, project: int, images: DemoImages) -> RandomBaseline:
     """Labels drawn at random, with the features that the backend learned for this project."""
     store = Store(directory / "backend")
-    version = store.projects.get(ProjectId(project)).extractor
-    return RandomBaseline.load(images, extractor_path(store, ProjectId(project), version))
+    used = store.projects.get(ProjectId(project)).extractor
+    return RandomBaseline.of(images, reopened(store, ProjectId(project), used))
 
 
 def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> None:

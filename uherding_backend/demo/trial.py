@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import requests
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from model.arrays import Features
 from model.classifier import train
-from model.features.patches import PatchExtractor
+from model.features import Extractor
 from model.images import decode
 from uherding_backend.demo.dataset import CLASSES, DemoImages, data_uri, png
 
@@ -28,9 +27,8 @@ class RandomBaseline:
     held_out: Features
 
     @classmethod
-    def load(cls, images: DemoImages, extractor_file: Path) -> RandomBaseline:
-        """Use the extractor that the backend fitted on the project."""
-        extractor = PatchExtractor.load(extractor_file)
+    def of(cls, images: DemoImages, extractor: Extractor) -> RandomBaseline:
+        """With the extractor that the backend uses for the project."""
         return cls(images, _features(extractor, images.pool), _features(extractor, images.held_out))
 
     def accuracy(self, labels: int) -> tuple[float, float]:
@@ -64,6 +62,6 @@ def held_out_accuracy(backend_url: str, project_uid: str, images: DemoImages) ->
     return right / len(images.held_out)
 
 
-def _features(extractor: PatchExtractor, images: NDArray[np.uint8]) -> Features:
+def _features(extractor: Extractor, images: NDArray[np.uint8]) -> Features:
     size = extractor.image_size
     return extractor.extract(np.stack([decode(png(image), size) for image in images]))

@@ -12,6 +12,7 @@ from uherding_backend.store.database import Database
 from uherding_backend.store.pool import PoolStore
 from uherding_backend.store.projects import Project, ProjectStore
 from uherding_backend.store.rounds import Round, RoundState, RoundStore
+from uherding_backend.store.thumbnails import ThumbnailStore
 
 __all__ = ["Project", "Round", "RoundState", "Store"]
 
@@ -26,6 +27,7 @@ class Store:
         self.projects = ProjectStore(self.database)
         self.pool = PoolStore(self.database)
         self.rounds = RoundStore(self.database)
+        self.thumbnails = ThumbnailStore(data_dir / "thumbnails.sqlite")
 
     def project_dir(self, project: int) -> Path:
         """Where a project's files are: its fitted feature extractor and its rounds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,8 +16,9 @@ LOCK_SECONDS = 10.0  # how long a writer waits for another one
 class Database:
     """A SQLite file that several threads and processes may use at the same time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, migrations: Sequence[str] | None = None) -> None:
         self._path = path
+        self._migrations = MIGRATIONS if migrations is None else migrations
         self._local = threading.local()
         path.touch(mode=0o600)  # Label Studio tokens may be in it
         self._migrate()
@@ -66,7 +67,7 @@ class Database:
     def _migrate(self) -> None:
         with self.writing() as connection:
             done = connection.execute("PRAGMA user_version").fetchone()[0]
-            for number, script in enumerate(MIGRATIONS[done:], start=done + 1):
+            for number, script in enumerate(self._migrations[done:], start=done + 1):
                 for statement in script.split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")

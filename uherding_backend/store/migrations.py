@@ -23,8 +23,7 @@ MIGRATIONS = (
         sampling TEXT NOT NULL DEFAULT '',
         tasks_changed INTEGER NOT NULL DEFAULT 0,
         reasserted TEXT NOT NULL DEFAULT '',
-        extractor TEXT NOT NULL DEFAULT '',
-        extractor_images INTEGER NOT NULL DEFAULT 0
+        extractor TEXT NOT NULL DEFAULT '{}'
     );
     CREATE TABLE annotations (
         project_id INTEGER NOT NULL,

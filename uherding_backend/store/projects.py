@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from uherding_backend.errors import UnknownProjectError
@@ -25,6 +25,25 @@ class Connection:
     backend_url: str
     label_config: str
     options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractorInUse:
+    """Where a project's features come from.
+
+    Attributes:
+        name: As written in the settings, for example "patches".
+        version: Tells features of one extractor from those of another; empty before the first one.
+        description: What made the features, for people.
+        reason: Why this extractor.
+        images: How many images it learned from; 0 if it came pretrained.
+    """
+
+    name: str = ""
+    version: str = ""
+    description: str = ""
+    reason: str = ""
+    images: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +76,7 @@ class Project:
         sampling: The task sampling that the last look found.
         tasks_changed: Label Studio's tasks or label config differ from those of the last round.
         reasserted: The foreign model_version that was already replaced by ours once.
-        extractor: Version of the feature extractor in use; empty before the first round.
-        extractor_images: How many images it was fitted on.
+        extractor: The feature extractor in use.
     """
 
     id: ProjectId
@@ -80,8 +98,7 @@ class Project:
     sampling: str
     tasks_changed: bool
     reasserted: str
-    extractor: str
-    extractor_images: int
+    extractor: ExtractorInUse
 
 
 class ProjectStore:
@@ -178,12 +195,11 @@ class ProjectStore:
             "UPDATE projects SET reasserted = ? WHERE id = ?", foreign_version, project
         )
 
-    def use_extractor(self, project: ProjectId, version: str, images: int) -> None:
-        """From now on, features come from this extractor, fitted on so many images."""
+    def use_extractor(self, project: ProjectId, extractor: ExtractorInUse) -> None:
+        """From now on, features come from this extractor."""
         self._database.write(
-            "UPDATE projects SET extractor = ?, extractor_images = ? WHERE id = ?",
-            version,
-            images,
+            "UPDATE projects SET extractor = ? WHERE id = ?",
+            json.dumps(asdict(extractor)),
             project,
         )
 
@@ -222,6 +238,5 @@ def _project(row: sqlite3.Row) -> Project:
         sampling=row["sampling"],
         tasks_changed=bool(row["tasks_changed"]),
         reasserted=row["reasserted"],
-        extractor=row["extractor"],
-        extractor_images=row["extractor_images"],
+        extractor=ExtractorInUse(**json.loads(row["extractor"])),
     )

@@ -14,16 +14,21 @@ from tests.support.builders import (
     data_uri,
     picture,
     pictures,
+    use_patches,
 )
 from tests.support.fake_label_studio import Killed
 from tests.unit.backend.conftest import Website
-from uherding_backend import pool_features
+from uherding_backend import image_loading, pool_features
 from uherding_backend.errors import UHerdingError
 from uherding_backend.images_source import ImageSource
 from uherding_backend.labels import TaskId
 from uherding_backend.labelstudio import LabelStudio
+from uherding_backend.options import Options
 from uherding_backend.pool_features import PoolFeatures
 from uherding_backend.store import Store
+from uherding_backend.store.projects import ExtractorInUse
+
+OPTIONS = Options(round_size=6, queue_size=18, prelabel=False, features="patches")
 
 
 @pytest.fixture
@@ -36,11 +41,11 @@ def features(store: Store, fitted_extractor: Path, steps: list[str]) -> PoolFeat
     shutil.copy(fitted_extractor, store.project_dir(PROJECT))
     connected(store)
     source = ImageSource(LabelStudio(LABEL_STUDIO_URL, TOKEN))
-    return PoolFeatures(store, PROJECT, source, lambda step, _: steps.append(step))
+    return PoolFeatures(store, PROJECT, OPTIONS, source, lambda step, _: steps.append(step))
 
 
 def forget_features(store: Store) -> None:
-    store.projects.use_extractor(PROJECT, "", 0)
+    store.projects.use_extractor(PROJECT, ExtractorInUse())
 
 
 def fill(store: Store, images: list[str]) -> None:
@@ -120,7 +125,7 @@ def test_only_some_broken_images_are_tried_again_in_each_round(
 def test_killed_between_two_chunks_the_first_is_not_computed_again(
     features: PoolFeatures, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_features, "CHUNK", 2)
+    monkeypatch.setattr(image_loading, "CHUNK", 2)
     fill(store, pictures(4))
 
     def die_at_half(_: str, done: float) -> None:
@@ -128,7 +133,7 @@ def test_killed_between_two_chunks_the_first_is_not_computed_again(
             raise Killed
 
     with pytest.raises(Killed):
-        PoolFeatures(store, PROJECT, features.source, die_at_half).pool()
+        PoolFeatures(store, PROJECT, OPTIONS, features.source, die_at_half).pool()
     left = [item.task for item in store.pool.items(PROJECT) if item.content_hash is None]
     pool = features.pool()
 
@@ -168,7 +173,7 @@ def test_a_pool_that_has_outgrown_its_features_learns_new_ones(
     features: PoolFeatures, store: Store
 ) -> None:
     fill(store, pictures(8))
-    store.projects.use_extractor(PROJECT, store.projects.get(PROJECT).extractor, 3)
+    use_patches(store, store.projects.get(PROJECT).extractor.version, images=3)
     before = features.pool().extractor
 
     fill(store, pictures(12))
@@ -177,7 +182,7 @@ def test_a_pool_that_has_outgrown_its_features_learns_new_ones(
     assert after.extractor != before
     assert after.extractor == store.projects.get(PROJECT).extractor
     assert len(after.features) == 12
-    assert store.projects.get(PROJECT).extractor_images == 12
+    assert store.projects.get(PROJECT).extractor.images == 12
 
 
 def test_many_unreadable_images_do_not_make_features_be_learned_in_every_round(

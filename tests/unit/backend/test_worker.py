@@ -93,7 +93,7 @@ def test_features_are_learned_when_the_project_has_none_yet(
     assert latest(worker).error == ""
     assert len(studio.queue()) == QUEUE_SIZE
     learned = store.projects.get(PROJECT).extractor
-    assert (store.project_dir(PROJECT) / f"{learned}.npz").exists()
+    assert (store.project_dir(PROJECT) / f"{learned.version}.npz").exists()
 
 
 def test_annotators_get_the_tasks_in_the_order_of_the_stored_queue(

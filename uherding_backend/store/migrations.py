@@ -49,6 +49,7 @@ MIGRATIONS = (
         row INTEGER NOT NULL,
         PRIMARY KEY (extractor, content_hash)
     ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX feature_rows_in_file_order ON feature_rows (extractor, row);
     CREATE TABLE rounds (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         project_id INTEGER NOT NULL,

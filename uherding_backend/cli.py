@@ -17,7 +17,7 @@ from pathlib import Path
 
 from uherding_backend.connecting import connect_project, disconnect_project
 from uherding_backend.console import Console
-from uherding_backend.errors import UHerdingError, UnknownProjectError
+from uherding_backend.errors import UHerdingError
 from uherding_backend.labels import ProjectId
 from uherding_backend.settings import Settings
 from uherding_backend.status import overview
@@ -95,11 +95,7 @@ def _disconnect(settings: Settings, parsed: argparse.Namespace) -> int:
 
 def _round(settings: Settings, parsed: argparse.Namespace) -> int:
     store = Store(settings.data_dir)
-    project = store.projects.get(ProjectId(parsed.project))
-    if not project.active:
-        raise UnknownProjectError(
-            f"Project {project.id} was disconnected. Run `uherding connect {project.id}` first."
-        )
+    project = store.projects.get_active(ProjectId(parsed.project))
     asked = store.rounds.request(project.id, "asked for with `uherding round`", time.time())  # noqa: TID251
     print("A round was asked for." if asked else "A round is already waiting.", flush=True)
     return _follow(store, project.id) if parsed.wait else 0

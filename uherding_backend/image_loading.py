@@ -42,6 +42,7 @@ class ImageLoader:
 
     def typical_side(self, items: Sequence[Item]) -> int:
         """Pixels of the longer side of most images, by the median of a few."""
+        items = [item for item in items if not item.problem]
         rows = np.random.default_rng(0).permutation(len(items))[:SIZE_SAMPLE]
         wanted = [(items[row].task, items[row].image) for row in sorted(rows)]
         sides = []

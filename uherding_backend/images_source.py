@@ -99,9 +99,9 @@ class ImageSource:
     def _from_label_studio(self, path: str) -> bytes:
         try:
             return _read(self.label_studio.get(path))
-        except LabelStudioUnreachableError:
-            raise
         except LabelStudioError as error:
+            if isinstance(error, LabelStudioUnreachableError) or error.status == 401:
+                raise  # not the image's fault: no image can be had
             raise ImageError(str(error)) from error
 
 
@@ -111,7 +111,10 @@ def _from_elsewhere(url: str) -> bytes:
             response.raise_for_status()
             return _read(response)
     except requests.RequestException as error:
-        raise ImageError(f"Cannot fetch {url[:80]}: {error}") from error
+        status = getattr(error.response, "status_code", None)
+        problem = f"answered {status}" if status else type(error).__name__
+        address = url.partition("?")[0][:80]  # what follows may be a signature
+        raise ImageError(f"Cannot fetch {address}: {problem}.") from error
 
 
 def _read(response: requests.Response) -> bytes:

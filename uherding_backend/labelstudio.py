@@ -49,6 +49,7 @@ class Webhook:
     actions: tuple[str, ...]
     headers: Mapping[str, str]
     all_actions: bool
+    active: bool = True  # switched on, and with the event in its body
 
 
 class LabelStudio:
@@ -138,6 +139,7 @@ class LabelStudio:
                 actions=tuple(hook.get("actions") or ()),
                 headers=hook.get("headers") or {},
                 all_actions=bool(hook.get("send_for_all_actions")),
+                active=bool(hook.get("is_active", True) and hook.get("send_payload", True)),
             )
             for hook in found
             if hook.get("project") == project
@@ -174,7 +176,10 @@ class LabelStudio:
     def owns(self, url: str) -> bool:
         """Whether an address is this server's own: only there the token may go."""
         mine, theirs = urlsplit(self.url), urlsplit(urljoin(self.url, url))
-        return (mine.scheme, mine.netloc) == (theirs.scheme, theirs.netloc)
+        if (mine.scheme, mine.netloc) != (theirs.scheme, theirs.netloc):
+            return False
+        absolute = bool(urlsplit(url).netloc)
+        return not absolute or not mine.path or theirs.path.startswith(f"{mine.path}/")
 
     def _tasks(self, project: ProjectId) -> Iterator[Mapping[str, Any]]:
         seen, page = 0, 1
@@ -202,6 +207,7 @@ class LabelStudio:
 
     def _request(self, method: str, path: str, **options: Any) -> requests.Response:  # noqa: ANN401
         options.setdefault("timeout", (CONNECT_SECONDS, READ_SECONDS))
+        options["allow_redirects"] = method == "GET"  # a redirected POST or PATCH becomes a GET
         if not self.owns(path):
             raise LabelStudioError(f"{path!r} is not on {self.url}: the token stays at home.")
         try:
@@ -213,6 +219,11 @@ class LabelStudio:
                 f"Label Studio at {self.url} did not answer ({type(error).__name__}). "
                 "Check that it runs and that this machine can reach it."
             ) from error
+        if response.is_redirect:
+            raise LabelStudioError(
+                f"{self.url} redirects to {response.headers['Location']}, where a {method} would "
+                "be lost. Set LABEL_STUDIO_URL to the address it redirects to."
+            )
         if not response.ok:
             raise _refusal(method, path, response)
         return response

@@ -48,6 +48,7 @@ class PoolFeatures:
     options: Options
     source: ImageSource
     progress: Progress
+    seed: int = 0  # decides which of many unreadable images are tried again
 
     def pool(self) -> Pool:
         """The whole pool; an unreadable image is recorded with its reason and left out."""
@@ -67,7 +68,8 @@ class PoolFeatures:
         items = self.store.pool.items(self.project)
         broken = [item for item in items if item.problem]
         new = [item for item in items if not item.problem and item.content_hash not in known]
-        return new + broken[:RETRIES]
+        again = np.random.default_rng(self.seed).permutation(len(broken))[:RETRIES]
+        return new + [broken[row] for row in sorted(again)]
 
     def _stored(self, extractor: Extractor) -> Pool:
         items = self.store.pool.items(self.project)

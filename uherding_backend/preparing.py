@@ -111,7 +111,7 @@ def _webhook_advice(error: LabelStudioError) -> str:
 
 def _is_as_wanted(hook: Webhook, headers: dict[str, str]) -> bool:
     actions = set() if hook.all_actions else set(hook.actions)
-    return actions == set(WEBHOOK_ACTIONS) and dict(hook.headers) == headers
+    return hook.active and actions == set(WEBHOOK_ACTIONS) and dict(hook.headers) == headers
 
 
 def basic_auth_header(settings: Settings) -> dict[str, str]:

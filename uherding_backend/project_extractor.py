@@ -27,7 +27,7 @@ from uherding_backend.store.projects import ExtractorInUse
 
 log = logging.getLogger(__name__)
 
-LEARN_IMAGES = 4000  # more images no longer change what `patches` learns noticeably
+LEARN_IMAGES = 4000  # more no longer change `patches` noticeably, and `simclr` takes its time
 OUTGROWN = 4  # a pool this many times larger than what was learned from deserves new features
 MIN_IMAGES = 2
 
@@ -76,6 +76,7 @@ class ProjectExtractor:
         self, project: ProjectId, choice: Choice, size: int, items: Sequence[Item]
     ) -> Extractor:
         """Learn from the pool's images, and embed those images too: they are fetched once."""
+        items = [item for item in items if not item.problem]
         rows = sorted(np.random.default_rng(0).permutation(len(items))[:LEARN_IMAGES])
         sample = [items[row] for row in rows]
         loaded = list(

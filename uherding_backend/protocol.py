@@ -80,7 +80,7 @@ class Protocol:
         """Write an event down; nothing is computed. Returns what was done with it."""
         event = parse_event(payload)
         project = self.store.projects.find(event.project) if event else None
-        if event is None or project is None:
+        if event is None or project is None or not project.active:
             return "ignored"
         now = self.clock()
         self.store.projects.heard(project.id, now, look=event.hint is Hint.LOOK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +77,8 @@ def queue_predictions(
 
 
 def stale_versions(
-    stored: Mapping[str, int], project: ProjectId, current: str, kept: str
+    stored: Mapping[str, int], project: ProjectId, kept: Collection[str]
 ) -> list[str]:
-    """Our old versions that may go; the current and the one before stay, and all of others'."""
+    """Our own versions that may go: all but the kept ones; other people's stay."""
     mine = f"{PREFIX}p{project}-"
-    return sorted(v for v in stored if v.startswith(mine) and v not in (current, kept))
+    return sorted(v for v in stored if v.startswith(mine) and v not in kept)

@@ -83,7 +83,9 @@ class RoundRunner:
             self.store.pool.replace_items(self.project.id, images)
         with self._step("features"):
             source = ImageSource(self.studio, self.settings.local_files_root)
-            return PoolFeatures(self.store, self.project.id, options, source, self._progress).pool()
+            return PoolFeatures(
+                self.store, self.project.id, options, source, self._progress, seed=self.round.id
+            ).pool()
 
     def rank_pool(
         self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options

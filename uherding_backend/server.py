@@ -50,7 +50,7 @@ class PredictRequest(BaseModel):
 
 
 def create_app(settings: Settings, store: Store, clock: Callable[[], float]) -> FastAPI:
-    """The web application; everything but /health asks for the password if one is set."""
+    """The web application; a password, if set, guards all but /health and static files."""
     app = FastAPI(
         title="uherding-backend",
         description="Puts the most useful tasks first in Label Studio, with Uncertainty Herding.",
@@ -149,7 +149,7 @@ def _admin_api(settings: Settings, store: Store, clock: Callable[[], float]) -> 
     @router.post("/{project}/rounds", status_code=202)
     def request_round(project: int) -> dict[str, str]:
         """Ask for a round now; while one is waiting, asking again changes nothing."""
-        found = store.projects.get(ProjectId(project))
+        found = store.projects.get_active(ProjectId(project))
         asked = store.rounds.request(found.id, "asked for through the API", clock())
         return {"status": "requested" if asked else "already waiting"}
 

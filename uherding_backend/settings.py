@@ -67,6 +67,13 @@ class Settings:
             )
         if bool(self.basic_auth_user) != bool(self.basic_auth_pass):
             raise SettingsError("Set both BASIC_AUTH_USER and BASIC_AUTH_PASS, or neither.")
+        if not f"{self.basic_auth_user}{self.basic_auth_pass}".isascii() or (
+            ":" in self.basic_auth_user
+        ):
+            raise SettingsError(
+                "BASIC_AUTH_USER and BASIC_AUTH_PASS must be ASCII, the user without a colon: "
+                "Basic authentication cannot carry anything else."
+            )
         if self.host and self.host not in (LOOPBACK, "localhost", "::1") and not self.has_password:
             raise SettingsError(
                 f"UHERDING_HOST is {self.host!r}, which other machines can reach. Set "

@@ -112,7 +112,8 @@ class Worker:
     ) -> None:
         """Show our queue again if somebody switched it off: once, for they may mean it."""
         shown = state.model_version
-        if shown == published.version or not published.report.get("queue"):
+        unfinished = self.store.rounds.latest(project.id, limit=1)[0].version
+        if shown in (published.version, unfinished) or not published.report.get("queue"):
             return
         if project.reasserted == f"{published.version} over {shown}":
             return
@@ -132,23 +133,21 @@ class Worker:
             self.store.rounds.request(project.id, reason, self.clock())
 
     def _tidy(self, project: Project) -> None:
-        """Delete queues that nobody sees any more, one step before the last kept, while idle."""
-        published = [
-            round_
-            for round_ in self.store.rounds.latest(project.id)
-            if round_.state is RoundState.PUBLISHED and round_.version
-        ]
-        if not published or self._tidied.get(project.id) == published[0].id:
+        """While idle, delete queues that nobody sees any more; the last one before is kept."""
+        rounds = self.store.rounds.latest(project.id)
+        published = [r for r in rounds if r.state is RoundState.PUBLISHED and r.version]
+        settled = rounds and rounds[0].state in (RoundState.PUBLISHED, RoundState.FAILED)
+        if not published or not settled or self._tidied.get(project.id) == rounds[0].id:
             return
-        if self.clock() < max(project.heard_at, published[0].finished_at or 0.0) + IDLE_SECONDS:
+        if self.clock() < max(project.heard_at, rounds[0].finished_at or 0.0) + IDLE_SECONDS:
             return
         studio = self.connect(project)
-        kept = published[1].version if len(published) > 1 else ""
-        stored = studio.prediction_counts(project.id)
-        for version in stale_versions(stored, project.id, published[0].version, kept):
+        kept = {round_.version for round_ in published[:2]}
+        kept.add(studio.project(project.id).model_version)
+        for version in stale_versions(studio.prediction_counts(project.id), project.id, kept):
             studio.delete_version(project.id, version)
             log.info("project %d: deleted the old queue %s", project.id, version)
-        self._tidied[project.id] = published[0].id
+        self._tidied[project.id] = rounds[0].id
 
     def _run_round(self, round_: Round) -> None:
         try:

@@ -143,9 +143,9 @@ def _wait_for_queue(url: str, project: int, console: Console) -> None:
     while time.monotonic() < deadline:
         status = requests.get(f"{url}/api/projects/{project}", timeout=30).json()
         running = [round_ for round_ in status["rounds"] if round_["state"] == "running"]
-        failed = [round_ for round_ in status["rounds"] if round_["state"] == "failed"]
-        if failed:
-            raise UHerdingError(f"The first round failed: {failed[0]['error']}")
+        newest = status["rounds"][0] if status["rounds"] else {"state": "due"}
+        if newest["state"] == "failed":
+            raise UHerdingError(f"The round failed: {newest['error']}")
         if status["published"] and not running:
             return
         step = running[0]["step"] if running else "waiting for the worker"

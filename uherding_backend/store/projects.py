@@ -126,6 +126,15 @@ class ProjectStore:
             )
         return found
 
+    def get_active(self, project: ProjectId) -> Project:
+        """The project, or a sentence if it was never connected or is so no longer."""
+        found = self.get(project)
+        if not found.active:
+            raise UnknownProjectError(
+                f"Project {project} was disconnected. Run `uherding connect {project}` first."
+            )
+        return found
+
     def connect(self, connection: Connection) -> None:
         """Record what /setup said; saying the same again changes nothing."""
         self._database.write(

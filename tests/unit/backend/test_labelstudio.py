@@ -316,3 +316,20 @@ def test_a_netrc_entry_does_not_take_the_tokens_place(
     LabelStudio(website.url, TOKEN).project(PROJECT)
 
     assert website.asked[0].headers["Authorization"] == f"Token {TOKEN}"
+
+
+def test_the_token_does_not_go_to_a_neighbour_below_another_path() -> None:
+    studio = LabelStudio("https://host.example/studio", TOKEN)
+
+    assert studio.owns("https://host.example/studio/data/a.png")
+    assert studio.owns("/data/a.png")
+    assert not studio.owns("https://host.example/other/a.png")
+
+
+def test_a_redirected_write_is_refused_instead_of_being_lost(website: Website) -> None:
+    website.says("/api/projects/1", b"", 302, Location=f"{website.url}/elsewhere")
+
+    with pytest.raises(LabelStudioError, match="Set LABEL_STUDIO_URL to the address"):
+        LabelStudio(website.url, TOKEN).update_project(PROJECT, {"title": "Shapes"})
+
+    assert [request.path for request in website.asked] == ["/api/projects/1"]

@@ -112,7 +112,7 @@ def test_only_our_own_old_versions_of_this_project_may_go() -> None:
     other = version_name(ProjectId(12), RoundId(1), "abc")
     stored = dict.fromkeys([current, kept, old, other, "theirs", "uherding-demo"], 5)
 
-    assert stale_versions(stored, PROJECT, current, kept) == [old]
+    assert stale_versions(stored, PROJECT, {current, kept}) == [old]
 
 
 def test_no_two_attempts_share_a_version_name() -> None:

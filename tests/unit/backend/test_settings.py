@@ -88,3 +88,13 @@ def test_what_cannot_work_is_refused_with_the_value(name: str, value: str, words
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_this_machine_needs_no_password(host: str) -> None:
     assert Settings.from_environment({"UHERDING_HOST": host}).host == host
+
+
+@pytest.mark.parametrize(("user", "password"), [("a:b", "secret"), ("studio", "pässword")])
+def test_a_password_that_basic_authentication_cannot_carry_is_refused(
+    user: str, password: str
+) -> None:
+    given = {"BASIC_AUTH_USER": user, "BASIC_AUTH_PASS": password}
+
+    with pytest.raises(SettingsError, match="must be ASCII, the user without a colon"):
+        Settings.from_environment(given)

@@ -382,6 +382,29 @@ def test_a_round_killed_around_a_call_goes_on_and_shows_one_complete_version(
     assert not restarted.step()
 
 
+def test_a_second_queue_killed_right_after_its_switch_is_neither_switched_back_nor_deleted(
+    worker: Worker, studio: FakeLabelStudio, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    connected(worker.store)
+    worker.step()
+    worker.store.rounds.request(PROJECT, "asked for", clock())
+    studio.after("update_project", kill)
+    with pytest.raises(Killed):
+        worker.step()
+    studio.heal()
+    shown = studio.projects[1].model_version
+    clock.now += 3600.0  # time to look, and long idle
+
+    restarted = restart(worker)
+    restarted._attend(restarted.store.projects.get(PROJECT))
+    kept = studio.projects[1].model_version
+    restarted.step()
+
+    assert kept == shown == latest(restarted).version == studio.projects[1].model_version
+    assert studio.prediction_counts(PROJECT)[shown] == QUEUE_SIZE
+    assert "model version was set to" not in caplog.text
+
+
 def kill() -> None:
     raise Killed
 

@@ -66,11 +66,23 @@ class ProjectExtractor:
         self.progress("choosing features", 0.0)
         side = self.loader.typical_side(items)
         choice = choose(self.options.features, side)
+        try:
+            return self._make(project, choice, side, items)
+        except ModelError as error:
+            if self.options.features != AUTO:
+                raise
+            # The hub may answer while the download behind it is blocked.
+            log.warning("project %d: %s Taking what needs no model hub.", project, error)
+            offline = choose(AUTO, side, cached=lambda _: False, answers=lambda: False)
+            return self._make(project, offline, side, items)
+
+    def _make(
+        self, project: ProjectId, choice: Choice, side: int, items: Sequence[Item]
+    ) -> Extractor:
         log.info("project %d: features by %s. %s", project, choice.name, choice.reason)
-        if not learns(choice.name):
-            extractor = open_pretrained(choice.name)
-            return self._use(project, extractor, choice, images=0)
-        return self._learn(project, choice, learning_size(choice.name, side), items)
+        if learns(choice.name):
+            return self._learn(project, choice, learning_size(choice.name, side), items)
+        return self._use(project, open_pretrained(choice.name), choice, images=0)
 
     def _learn(
         self, project: ProjectId, choice: Choice, size: int, items: Sequence[Item]

@@ -133,6 +133,24 @@ def test_weights_that_are_gone_make_auto_choose_again_and_fail_an_explicit_wish(
     assert anything.get(items).version == "stand-in-2"
 
 
+def test_auto_falls_back_when_the_hub_answers_but_the_download_fails(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def choose(_: str, __: int, cached: object = None, answers: object = None) -> Choice:
+        return Choice("patches" if answers else "timm:big", "Because the test says so.")
+
+    def blocked(_: str) -> Pretrained:
+        raise ModelError("The download is blocked.")
+
+    monkeypatch.setattr(project_extractor, "choose", choose)
+    monkeypatch.setattr(project_extractor, "open_pretrained", blocked)
+
+    found = wanting(store, "auto").get(store.pool.items(PROJECT))
+
+    assert found.name == "patches"
+    assert "The download is blocked. Taking what needs no model hub." in caplog.text
+
+
 def test_an_extractor_is_opened_once_per_process(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

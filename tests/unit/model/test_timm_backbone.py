@@ -198,3 +198,8 @@ def test_other_peoples_chance_is_left_alone(convolution_weights: Path) -> None:
     TimmExtractor.open(CONVOLUTIONS, convolution_weights, image_size=64)
 
     assert torch.rand(1) == expected
+
+
+def test_a_model_without_pooled_features_is_refused() -> None:
+    with pytest.raises(ModelError, match="gives no pooled features"):
+        timm_backbone._dimension("fields", torch.nn.Conv2d(3, 4, 1), 8)

@@ -33,12 +33,12 @@ def test_a_project_is_ranked_with_the_features_it_asks_for(
     backend = own_backend(UHERDING_FEATURES=features, UHERDING_SIMCLR_EPOCHS="1")
     backend.start()
     project = make_project(real_label_studio, backend, images=24)
-    project.connect(round_size=12, queue_size=10)
+    project.connect(round_size=6, queue_size=18)
     cold = project.published(pool=24)
 
-    project.label(12)
+    project.label(6)
 
-    round_ = project.published(after=cold["id"], labels=12)
+    round_ = project.published(after=cold["id"], labels=6)
     assert round_["report"]["features"] == features
     assert round_["report"]["extractor"] == cold["report"]["extractor"]
     used = project.status()["features"]

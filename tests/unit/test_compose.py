@@ -83,7 +83,9 @@ def test_settings_accept_what_our_services_are_given(service: str) -> None:
 
 @pytest.mark.parametrize("service", OURS)
 def test_commands_are_commands(service: str) -> None:
-    cli._parser().parse_args(services()[service]["command"])
+    command = services()[service]["command"]
+
+    assert cli._parser().parse_args(command).command == command[0]
 
 
 def test_backend_and_worker_share_the_data_volume() -> None:

@@ -5,8 +5,9 @@ Start reading in ``model/pipeline.py``. Importing this package alone does not lo
 
 import os
 
-# Before torch is loaded: its threads otherwise wait for each other by spinning, and where another
-# program uses the same cores (Label Studio does) a fit of 22 s took 156 s.
+# Before torch is loaded: its threads otherwise wait for each other by spinning, which is ruinous
+# where another program uses the same cores. Of two fits at once on 2 cores each took 156 s, with
+# this setting 22 s.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # noqa: TID251 - written, not read
 
 from model.coverage import Selection, coverage, select

@@ -19,7 +19,7 @@ from uherding_backend.labels import ProjectId
 from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
 
-CHUNK = 64  # images per append: what a killed process may have to compute again
+CHUNK = 32  # images per append: what a killed process may have to compute again
 CHUNKS_AHEAD = 2  # decoded and waiting: enough to keep the forward pass busy
 SIZE_SAMPLE = 32
 

@@ -24,7 +24,7 @@ from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
 from uherding_backend.store.projects import ExtractorInUse
 
-COMPARED_IMAGES = 20_000  # looking for copies compares all pairs: some 3 s for so many
+COMPARED_IMAGES = 20_000  # looking for copies compares all pairs: about 1 s for so many
 RETRIES = 64  # unreadable images tried again in each round: a dead host must not stop it
 
 

@@ -27,7 +27,7 @@ from uherding_backend.store.projects import ExtractorInUse
 
 log = logging.getLogger(__name__)
 
-LEARN_IMAGES = 4000  # more no longer change `patches` noticeably, and `simclr` takes its time
+LEARN_IMAGES = 4000  # bounds the time and memory of learning; not tuned
 OUTGROWN = 4  # a pool this many times larger than what was learned from deserves new features
 MIN_IMAGES = 2
 

@@ -15,5 +15,7 @@ Uncertainty = NDArray[np.float64]  # (n,), 0 = sure, 1 = cannot tell two classes
 Mask = NDArray[np.bool_]  # (n,)
 Images = NDArray[np.uint8]  # (n, height, width, 3), RGB
 
+Inputs = Features | Images  # what a classifier sees: features, or the pixels themselves
+
 UNLABELED = -1
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)

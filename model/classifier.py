@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
-from model.arrays import UNLABELED, Features, Labels, Logits
+from model.arrays import UNLABELED, Inputs, Labels, Logits
 from model.errors import ModelError
 
 # How much one label weighs against the penalty |weights|^2 / 2. Tried from 3 to 1,000 on patch
@@ -17,43 +19,72 @@ from model.errors import ModelError
 # calibration, which searches from 1 upwards, can reach it; at 10 it was 0.6 to 0.8.
 STRENGTH = 100.0
 ITERATIONS = 300
+TYPICAL_CURVATURE = 0.01  # of the loss along a logit; from 0.3 to 0.01 steps grew no more
+NEGLIGIBLE = 1e-10  # share of the largest eigenvalue below which a direction holds no label
+
+
+class Classifier(Protocol):
+    """One logit for each class that has a label; classes without labels are not columns."""
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """Class ids (c,), ascending."""
+        ...
+
+    def logits(self, inputs: Inputs) -> Logits:
+        """Logits (n, c), column j belonging to class ``classes[j]``."""
+        ...
+
+
+class Train(Protocol):
+    """A way to get a classifier; always from zero, and the same input gives the same one."""
+
+    def __call__(self, inputs: Inputs, labels: Labels, *, seed: int) -> Classifier:
+        """Fit labelled rows; at least one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class LinearClassifier:
-    """One logit for each class that has a label; classes without labels are not columns."""
+    """Logits that are linear in the features."""
 
     weights: NDArray[np.float64]  # (d, c)
     bias: NDArray[np.float64]  # (c,)
     classes: NDArray[np.int64]  # (c,), class ids, ascending
 
-    def logits(self, features: Features) -> Logits:
+    def logits(self, inputs: Inputs) -> Logits:
         """Logits (n, c), column j belonging to class ``classes[j]``."""
-        return features.astype(np.float64) @ self.weights + self.bias
+        return inputs.astype(np.float64) @ self.weights + self.bias
 
 
-def train(features: Features, labels: Labels) -> LinearClassifier:
-    """Fit the labelled rows; the same input gives the same classifier.
+def train(inputs: Inputs, labels: Labels, *, seed: int = 0) -> LinearClassifier:
+    """Fit the labelled rows; there is one best fit, so that the seed changes nothing.
 
     Args:
-        features: Labelled rows only, at least one.
+        inputs: Features of labelled rows only, at least one.
         labels: Their class ids. One class only gives a classifier that is sure of it.
+        seed: Not used.
     """
-    if len(labels) == 0 or len(labels) != len(features) or (labels == UNLABELED).any():
-        raise ModelError(
-            f"Training needs one class for each image and at least one image, got {len(features)} "
-            f"images and {int((labels != UNLABELED).sum())} classes."
-        )
+    check_labels(inputs, labels)
     classes, columns = np.unique(labels, return_inverse=True)
     if len(classes) == 1:
-        return LinearClassifier(np.zeros((features.shape[1], 1)), np.zeros(1), classes)
-    with _one_thread():
-        solution = _minimise(features.astype(np.float64), columns.reshape(-1), len(classes))
+        return LinearClassifier(np.zeros((inputs.shape[1], 1)), np.zeros(1), classes)
+    with one_thread():
+        solution = _minimise(inputs.astype(np.float64), columns.reshape(-1), len(classes))
     return LinearClassifier(solution[:-1], solution[-1], classes)
 
 
+def check_labels(inputs: Inputs, labels: Labels) -> None:
+    """Refuse what nothing can be trained on."""
+    if len(labels) == 0 or len(labels) != len(inputs) or (labels == UNLABELED).any():
+        raise ModelError(
+            f"Training needs one class for each image and at least one image, got {len(inputs)} "
+            f"images and {int((labels != UNLABELED).sum())} classes."
+        )
+
+
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Hundreds of tiny products: on a busy machine, threads wait for each other far longer."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -67,27 +98,47 @@ def _minimise(
     points: NDArray[np.float64], columns: NDArray[np.intp], classes: int
 ) -> NDArray[np.float64]:
     """Weights and, as the last row, bias: (d + 1, c), where penalised log-loss is least."""
-    inputs = torch.from_numpy(points)
+    inputs = torch.from_numpy(np.hstack([points, np.ones((len(points), 1))]))
     targets = torch.from_numpy(columns.astype(np.int64))
-    solution = torch.zeros(points.shape[1] + 1, classes, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [solution],
-        max_iter=ITERATIONS,
-        history_size=20,
-        tolerance_grad=1e-6,
-        tolerance_change=1e-10,
-        line_search_fn="strong_wolfe",
+    spectrum, basis, coordinates = _principal_axes(inputs)  # (r,), (d + 1, r), (n, r)
+    # Every axis is stretched by its curvature, so that the loss is about as steep in all.
+    scale = (TYPICAL_CURVATURE * spectrum + 1.0 / STRENGTH).sqrt()
+    coordinates = coordinates / scale
+    penalties = (1.0 / STRENGTH / scale**2)[:, None]
+    wanted = torch.nn.functional.one_hot(targets, classes).to(torch.float64)
+
+    def penalised_loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        solution = torch.from_numpy(flat).view(-1, classes)
+        logarithms = torch.log_softmax(coordinates @ solution, dim=1)
+        pull = penalties * solution  # on the bias too: with separable labels it would run away
+        loss = (solution * pull).sum() / 2 - (logarithms * wanted).sum()
+        gradient = coordinates.T @ (logarithms.exp() - wanted) + pull
+        return float(loss) / len(targets), (gradient / len(targets)).reshape(-1).numpy()
+
+    found = minimize(
+        penalised_loss,
+        np.zeros(len(spectrum) * classes),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": ITERATIONS, "maxcor": 20, "gtol": 1e-6, "ftol": 1e-12},
     )
+    solution = torch.from_numpy(found.x).view(-1, classes) / scale[:, None]
+    return np.asarray((basis @ solution).numpy())
 
-    def penalised_loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        logits = inputs @ solution[:-1] + solution[-1]
-        log_loss = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
-        # Without a penalty on it the bias of separable labels would run away.
-        penalty = solution[:-1].square().sum() / 2 + solution[-1].square().sum() / 2
-        loss = (log_loss + penalty / STRENGTH) / len(targets)
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
 
-    optimizer.step(penalised_loss)  # type: ignore[no-untyped-call]
-    return solution.detach().numpy()
+def _principal_axes(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Squared lengths, directions and coordinates along the axes that labelled rows span.
+
+    The best weights lie in that span, so that with fewer labels than features nothing larger
+    than labels x labels is ever solved.
+    """
+    rows, columns = inputs.shape
+    if rows < columns:
+        spectrum, vectors = torch.linalg.eigh(inputs @ inputs.T)
+        kept = spectrum > NEGLIGIBLE * spectrum[-1]
+        spectrum, vectors = spectrum[kept], vectors[:, kept]
+        lengths = spectrum.sqrt()
+        return spectrum, inputs.T @ (vectors / lengths), vectors * lengths
+    spectrum, vectors = torch.linalg.eigh(inputs.T @ inputs)
+    kept = spectrum > NEGLIGIBLE * spectrum[-1]
+    return spectrum[kept], vectors[:, kept], inputs @ vectors[:, kept]

@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 
 from model.arrays import Features, Mask, Rows, Uncertainty
 from model.errors import ModelError
-from model.kernels import (
-    Points,
-    blocks,
-    lift_left,
-    lift_right,
-    lifted_similarities,
-    similarities,
-    similarity_to,
-)
+from model.kernels import GaussianKernel, Kernel, PoolDistances, blocks, similarities
 
 TIE = 1e-12  # gains closer than this share of the mean uncertainty are equal: lowest row wins
-PRODUCT_ERROR = 4e-15  # of a squared distance that comes from a matrix product
 REFRESHED_AT_ONCE = 32  # rows whose gain one matrix product brings up to date
 
 
@@ -35,7 +26,7 @@ class Selection:
     gains: NDArray[np.float64]
 
 
-def select(
+def select(  # noqa: PLR0913 (only three are arrays; the rest have names at every call)
     features: Features,
     uncertainty: Uncertainty,
     labeled: Rows,
@@ -43,6 +34,7 @@ def select(
     count: int,
     radius: float,
     candidates: Mask | None = None,
+    distances: PoolDistances | None = None,
 ) -> Selection:
     """Choose the rows that raise the uncertainty coverage of the pool most, one after the other.
 
@@ -55,11 +47,25 @@ def select(
         count: How many rows to choose; all that are available if there are fewer.
         radius: Distance, in feature units, at which similarity has fallen to 1/e.
         candidates: False for rows that must not be chosen; they still want to be covered.
+        distances: Of this pool, if they are at hand; the same rows are chosen sooner.
     """
     _check_pool(features, uncertainty, radius)
-    available = _available(len(features), labeled, candidates)
+    kernel = GaussianKernel(features, radius, distances)
+    return select_by(kernel, uncertainty, labeled, count=count, candidates=candidates)
+
+
+def select_by(
+    kernel: Kernel,
+    uncertainty: Uncertainty,
+    labeled: Rows,
+    *,
+    count: int,
+    candidates: Mask | None = None,
+) -> Selection:
+    """The same greedy choice with any kernel; arguments as in `select`."""
+    available = _available(kernel.size, labeled, candidates)
     wanted = min(max(count, 0), int(available.sum()))
-    greedy = _LazyGreedy(features, uncertainty, radius)
+    greedy = _LazyGreedy(kernel, uncertainty)
     if wanted > 0:
         greedy.start(labeled, available)
     chosen = [greedy.choose() for _ in range(wanted)]
@@ -77,36 +83,35 @@ def coverage(features: Features, uncertainty: Uncertainty, chosen: Rows, radius:
     _check_pool(features, uncertainty, radius)
     if len(features) == 0:
         return 0.0
-    nearest = _nearest_similarity(features.astype(np.float64), chosen, radius)
+    nearest = _nearest_similarity(features, chosen, radius)
     return float(np.mean(uncertainty * nearest))
 
 
 class _LazyGreedy:
     """The pool while rows are being chosen: what is covered, and a bound on every row's gain."""
 
-    def __init__(self, features: Features, uncertainty: Uncertainty, radius: float) -> None:
-        self.points: Points = features.astype(np.float64)
-        self.radius = radius
-        self.counted = np.flatnonzero(uncertainty > 0)  # the other items add nothing to any gain
-        self.left = lift_left(self.points, radius)
-        self.right = lift_right(self.points[self.counted], radius)
-        self.weights = uncertainty[self.counted] / max(1, len(features))
-        self.covered = np.zeros(len(self.counted))  # similarity to the nearest covered row
-        self.bounds = np.full(len(features), -np.inf)  # (n,), -inf = not a candidate
-        self.fresh = np.zeros(len(features), dtype=np.bool_)
-        largest_gain = float(self.weights.sum())
-        self.tie = TIE * largest_gain
-        self.noise = self.tie + largest_gain * min(1.0, PRODUCT_ERROR / radius**2)
+    def __init__(self, kernel: Kernel, uncertainty: Uncertainty) -> None:
+        self.kernel = kernel
+        self.weights = uncertainty / max(1, kernel.size)
+        self.covered = np.zeros(kernel.size)  # similarity to the nearest covered row
+        self.bounds = np.full(kernel.size, -np.inf)  # (n,), -inf = not a candidate
+        self.fresh = np.zeros(kernel.size, dtype=np.bool_)
+        total = float(self.weights.sum())
+        self.tie = TIE * total
+        self.noise = self.tie + total * kernel.error
+        self.exact = kernel.error == 0.0
 
     def start(self, labeled: Rows, available: Mask) -> None:
         """Cover what is labelled and compute every available row's first gain."""
-        self.covered = _nearest_similarity(self.points, labeled, self.radius)[self.counted]
+        for block in blocks(len(labeled), self.kernel.size):
+            similarity = self.kernel.block(labeled[block])  # (labelled, n)
+            np.maximum(self.covered, similarity.max(axis=0, initial=0.0), out=self.covered)
         self._refresh(np.flatnonzero(available))
 
     def choose(self) -> tuple[int, float]:
         """The row with the largest gain, and that gain; from now on it is covered."""
         row = self._best_row()
-        column = self._column(row)
+        column = self.kernel.column(row)
         gain = self._gain(column)
         self.covered = np.maximum(self.covered, column)
         self.bounds[row] = -np.inf
@@ -117,6 +122,8 @@ class _LazyGreedy:
         if self.bounds.max() <= self.tie:  # everything is covered: every row is as good
             return int(np.argmax(self.bounds > -np.inf))
         self._refresh_leaders()
+        if self.exact:
+            return int(np.argmax(self.bounds >= self.bounds.max() - self.tie))
         contenders = np.flatnonzero(self.bounds >= self.bounds.max() - 2 * self.noise)
         if len(contenders) == 1:
             return int(contenders[0])
@@ -125,38 +132,39 @@ class _LazyGreedy:
     def _refresh_leaders(self) -> None:
         """Bring gains up to date until no outdated bound can reach the best of them."""
         while len(outdated := self._outdated_leaders()) > 0:
-            order = np.argsort(-self.bounds[outdated], kind="stable")
-            self._refresh(outdated[order[:REFRESHED_AT_ONCE]])
+            self._refresh(outdated[:REFRESHED_AT_ONCE])
 
     def _outdated_leaders(self) -> Rows:
+        """Rows, highest bound first, that may turn out to be the best."""
         best = self.bounds[self.fresh].max(initial=-np.inf)
         reachable = self.bounds >= best - 2 * self.noise
-        return np.flatnonzero(reachable & ~self.fresh & (self.bounds > -np.inf))
+        if self.exact:  # ties go to the lowest row: rows behind it could at most be equal
+            lowest = int(np.argmax(self.fresh & (self.bounds >= best - self.tie)))
+            reachable[lowest:] = self.bounds[lowest:] > best + self.tie
+        rows = np.flatnonzero(reachable & ~self.fresh & (self.bounds > -np.inf))
+        return rows[np.argsort(-self.bounds[rows], kind="stable")]
 
     def _refresh(self, rows: Rows) -> None:
-        before = self.covered @ self.weights
-        for block in blocks(len(rows), len(self.counted)):
-            reached = lifted_similarities(self.left[rows[block]], self.right)  # (rows, counted)
-            np.maximum(reached, self.covered, out=reached)
-            self.bounds[rows[block]] = reached @ self.weights - before
+        for block in blocks(len(rows), self.kernel.size):
+            rise = self.kernel.block(rows[block])  # (rows, n)
+            rise -= self.covered
+            np.maximum(rise, 0.0, out=rise)
+            self.bounds[rows[block]] = rise @ self.weights
         self.fresh[rows] = True
 
     def _decide(self, contenders: Rows) -> int:
-        """The best of rows whose gains the matrix product cannot tell apart."""
-        _, firsts = np.unique(self.points[contenders], axis=0, return_index=True)
-        distinct = contenders[np.sort(firsts)]  # equal features have equal gains: lowest row
-        gains = np.array([self._gain(self._column(int(row))) for row in distinct])
+        """The best of rows whose gains `block` cannot tell apart."""
+        distinct = self.kernel.distinct(contenders)
+        gains = np.array([self._gain(self.kernel.column(int(row))) for row in distinct])
         return int(distinct[np.argmax(gains >= gains.max() - self.tie)])
-
-    def _column(self, row: int) -> NDArray[np.float64]:
-        return similarity_to(self.points, row, self.radius)[self.counted]
 
     def _gain(self, column: NDArray[np.float64]) -> float:
         return float(np.maximum(column - self.covered, 0.0) @ self.weights)
 
 
-def _nearest_similarity(points: Points, chosen: Rows, radius: float) -> NDArray[np.float64]:
+def _nearest_similarity(features: Features, chosen: Rows, radius: float) -> NDArray[np.float64]:
     """Similarity of every point to the chosen point nearest to it, (n,); 0 if none is chosen."""
+    points = features.astype(np.float64)
     nearest = np.zeros(len(points))
     if len(chosen) == 0:
         return nearest

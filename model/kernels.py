@@ -1,17 +1,178 @@
-"""The Gaussian kernel of the paper, exp(-||a - b||^2 / radius^2), in float64.
+"""How similar two rows of the pool are: the Gaussian kernel of the paper and its relatives.
 
-In float32 a squared distance of unit rows is off by 1e-6, which is 5e-4 in similarity at radius
-0.05; in float64 it is off by about 1e-15.
+In float32 a squared distance of unit rows that comes from a matrix product is off by 1e-6, which
+is 5e-4 in similarity at radius 0.05; in float64 it is off by about 1e-15.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.arrays import Features, Probabilities, Rows
+
 Points = NDArray[np.float64]  # (n, d)
+Similarities = NDArray[np.float64]  # (rows, n), never below 0
 
 BLOCK_ELEMENTS = 1_500_000  # 12 MB per temporary array, whatever the size of the pool
+EXACT = 1e-13  # gains are told apart at 1e-12 of the mean uncertainty
+PRODUCT_ERROR = 4e-15  # of a squared distance that comes from a matrix product
+
+
+class Kernel(Protocol):
+    """Similarities between the rows of one pool; a row is most similar to itself."""
+
+    @property
+    def size(self) -> int:
+        """Rows of the pool."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """How far a similarity from `block` may be off."""
+        ...
+
+    def block(self, rows: Rows) -> Similarities:
+        """Similarities of these rows to every row of the pool, (rows, n); fast."""
+        ...
+
+    def column(self, row: int) -> NDArray[np.float64]:
+        """Similarity of every row to this one, (n,), off by EXACT at most; may be slow."""
+        ...
+
+    def distinct(self, rows: Rows) -> Rows:
+        """Without rows that are known to be equal to a lower one of them; ascending."""
+        ...
+
+
+class PoolDistances:
+    """All squared distances of a pool, kept: worth it where one pool is used again and again."""
+
+    def __init__(self, features: Features) -> None:
+        points = features.astype(np.float64)
+        self.squared = squared_distances(points, points)  # (n, n)
+
+
+class GaussianKernel:
+    """exp(-||a - b||^2 / radius^2): 1 for a row itself, 1/e at the distance `radius`."""
+
+    def __init__(
+        self, features: Features, radius: float, distances: PoolDistances | None = None
+    ) -> None:
+        """Keep what every block needs.
+
+        Args:
+            features: The pool.
+            radius: Distance, in feature units, at which similarity has fallen to 1/e.
+            distances: Of the same pool, where they are at hand already.
+        """
+        self.points: Points = features.astype(np.float64)
+        self.size = len(features)
+        self.radius = radius
+        self.distances = distances
+        if distances is None:
+            self.left = lift_left(self.points, radius)
+            self.right = lift_right(self.points, radius)
+        self.error = min(1.0, PRODUCT_ERROR / radius**2)
+
+    def block(self, rows: Rows) -> Similarities:
+        """As `Kernel.block`."""
+        if self.distances is None:
+            return lifted_similarities(self.left[rows], self.right)
+        exponents = self.distances.squared[rows]
+        exponents *= -1.0 / self.radius**2
+        return np.exp(exponents, out=exponents)
+
+    def column(self, row: int) -> NDArray[np.float64]:
+        """As `Kernel.column`."""
+        if self.error <= EXACT:
+            return np.asarray(self.block(np.array([row]))[0])
+        return similarity_to(self.points, row, self.radius)
+
+    def distinct(self, rows: Rows) -> Rows:
+        """As `Kernel.distinct`."""
+        _, firsts = np.unique(self.points[rows], axis=0, return_index=True)
+        return np.asarray(rows[np.sort(firsts)])
+
+
+class TopHatKernel:
+    """1 up to the distance `radius`, 0 beyond: the kernel that makes coverage ProbCover's."""
+
+    error = 0.0
+
+    def __init__(
+        self, features: Features, radius: float, distances: PoolDistances | None = None
+    ) -> None:
+        """Keep what every block needs; arguments as in `GaussianKernel`."""
+        self.points: Points = features.astype(np.float64)
+        self.size = len(features)
+        self.radius = radius
+        self.distances = distances
+
+    def block(self, rows: Rows) -> Similarities:
+        """As `Kernel.block`."""
+        if self.distances is None:
+            squared = squared_distances(self.points[rows], self.points)
+        else:
+            squared = self.distances.squared[rows]
+        near = squared <= self.radius**2
+        near[np.arange(len(rows)), rows] = True
+        return near.astype(np.float64)
+
+    def column(self, row: int) -> NDArray[np.float64]:
+        """As `Kernel.column`."""
+        return np.asarray(self.block(np.array([row]))[0])
+
+    def distinct(self, rows: Rows) -> Rows:
+        """As `Kernel.distinct`."""
+        return rows
+
+
+@dataclass(frozen=True)
+class BadgeKernel:
+    """The paper's h for BADGE, raised by a constant so that it is never below 0.
+
+    h(x, x') = 2 <q(x), q(x')> k(x, x') - |q(x)|^2 - |q(x')|^2, where q is the one-hot prediction
+    minus the probabilities: minus the squared distance between two loss gradients, with k in
+    place of the features' product.
+    """
+
+    gaussian: GaussianKernel
+    residuals: Probabilities  # (n, c), q(x)
+
+    @property
+    def size(self) -> int:
+        """As `Kernel.size`."""
+        return self.gaussian.size
+
+    @property
+    def error(self) -> float:
+        """As `Kernel.error`."""
+        return self.gaussian.error * self._constant()
+
+    def block(self, rows: Rows) -> Similarities:
+        """As `Kernel.block`."""
+        return self._raised(rows, self.gaussian.block(rows))
+
+    def column(self, row: int) -> NDArray[np.float64]:
+        """As `Kernel.column`."""
+        rows = np.array([row])
+        return np.asarray(self._raised(rows, self.gaussian.column(row)[None])[0])
+
+    def distinct(self, rows: Rows) -> Rows:
+        """As `Kernel.distinct`."""
+        return rows
+
+    def _raised(self, rows: Rows, similarities: Similarities) -> Similarities:
+        lengths = np.einsum("nc,nc->n", self.residuals, self.residuals)
+        products = self.residuals[rows] @ self.residuals.T
+        raised = 2.0 * products * similarities - lengths[rows, None] - lengths
+        return np.asarray(np.maximum(raised + self._constant(), 0.0))
+
+    def _constant(self) -> float:
+        return 4.0 * float(np.einsum("nc,nc->n", self.residuals, self.residuals).max(initial=0.0))
 
 
 def squared_distances(left: Points, right: Points) -> NDArray[np.float64]:

@@ -6,13 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from model.arrays import UNLABELED, Features, Labels, Mask, Probabilities, Rows, Uncertainty
-from model.calibration import Calibration, calibrate, softmax
-from model.classifier import LinearClassifier, train
-from model.coverage import Selection, coverage, select
+from model.arrays import UNLABELED, Features, Inputs, Labels, Mask, Probabilities, Uncertainty
+from model.calibration import Calibration, softmax
+from model.classifier import Classifier, Train, train
+from model.coverage import Selection, coverage
 from model.errors import ModelError
-from model.radius import labeled_radius
+from model.names import DEFAULT_STRATEGY
+from model.situation import OURS, Adaptation, Situation
+from model.strategies import STRATEGIES, Strategy
 from model.uncertainty import margin
 
 
@@ -21,7 +24,7 @@ class Ranking:
     """What one round found out about the pool."""
 
     selection: Selection
-    classifier: LinearClassifier | None  # None: no labels yet
+    classifier: Classifier | None  # None: no labels yet
     temperature: float
     probabilities: Probabilities  # (n, class_count), calibrated; 0 for classes without a label
     uncertainty: Uncertainty  # (n,), 0 where labelled
@@ -43,13 +46,17 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
     class_count: int,
     count: int,
     candidates: Mask | None = None,
+    strategy: Strategy = STRATEGIES[DEFAULT_STRATEGY],
+    inputs: Inputs | None = None,
+    fit: Train = train,
+    adaptation: Adaptation = OURS,
     seed: int = 0,
     on_step: Callable[[str], None] = ignore,
 ) -> Ranking:
     """Train, calibrate, and choose the rows to label next, most useful first.
 
     Without labels, with too few or with one class only, every unlabelled item is equally
-    uncertain and the choice is by coverage alone; the warnings say so.
+    uncertain, and Uncertainty Herding chooses by coverage alone; the warnings say so.
 
     Args:
         features: The whole pool.
@@ -57,68 +64,74 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
         class_count: Classes of the project, those without a label included.
         count: How many rows to choose; all that are available if there are fewer.
         candidates: False for rows that must not be chosen.
-        seed: Decides which labels are held out together in the calibration.
+        strategy: Chooses; Uncertainty Herding unless told otherwise.
+        inputs: What the classifier sees, if not the features.
+        fit: How the classifier is trained.
+        adaptation: How temperature and radius follow the labels.
+        seed: Decides what is left to chance, as which labels are held out together.
         on_step: Called with the name of each step as it begins.
     """
     _check_labels(features, labels, class_count)
     clock = _Clock(on_step)
-    labeled = np.flatnonzero(labels != UNLABELED)
+    unlabeled = labels == UNLABELED
+    available = unlabeled if candidates is None else unlabeled & candidates
+    situation = Situation(
+        features, labels, available, seed, class_count, inputs, fit, adaptation=adaptation
+    )
     with clock.step("classifier"):
-        classifier = train(features[labeled], labels[labeled]) if len(labeled) else None
+        classifier = situation.classifier
     with clock.step("calibration"):
-        calibration = calibrate(features[labeled], labels[labeled], seed=seed)
+        calibration = situation.calibration
     with clock.step("selection"):
-        radius = labeled_radius(features, labeled)
-        uncertainty = _uncertainty(features, labeled, classifier, calibration)
-        selection = select(
-            features, uncertainty, labeled, count=count, radius=radius.value, candidates=candidates
-        )
-        covered = coverage(features, np.ones(len(features)), labeled, radius.value)
+        selection = strategy(situation, count)
+        radius = situation.radius
+        covered = coverage(features, np.ones(len(features)), situation.labeled, radius.value)
     return Ranking(
         selection=selection,
         classifier=classifier,
         temperature=calibration.temperature,
-        probabilities=predict(classifier, calibration.temperature, features, class_count),
-        uncertainty=uncertainty,
+        probabilities=_pool_probabilities(situation, class_count),
+        uncertainty=situation.uncertainty(margin),
         radius=radius.value,
         coverage=covered,
         calibration=calibration,
-        warnings=_warnings(labels[labeled], calibration, radius.note),
+        warnings=_warnings(labels[situation.labeled], calibration, radius.note),
         seconds=clock.seconds,
     )
 
 
 def predict(
-    classifier: LinearClassifier | None, temperature: float, features: Features, class_count: int
+    classifier: Classifier | None, temperature: float, inputs: Inputs, class_count: int
 ) -> Probabilities:
     """Calibrated probabilities, (n, class_count), also for items that are not in the pool.
 
     Classes without a label have probability 0; without a classifier all classes are equal.
     """
     if classifier is None:
-        return np.full((len(features), class_count), 1.0 / class_count)
-    probabilities = np.zeros((len(features), class_count))
-    probabilities[:, classifier.classes] = softmax(classifier.logits(features), temperature)
+        return np.full((len(inputs), class_count), 1.0 / class_count)
+    known = softmax(classifier.logits(inputs), temperature)
+    return _among_all_classes(known, classifier.classes, class_count)
+
+
+def _among_all_classes(
+    known: Probabilities, classes: NDArray[np.int64], class_count: int
+) -> Probabilities:
+    probabilities = np.zeros((len(known), class_count))
+    probabilities[:, classes] = known
     return probabilities
 
 
-def _uncertainty(
-    features: Features,
-    labeled: Rows,
-    classifier: LinearClassifier | None,
-    calibration: Calibration,
-) -> Uncertainty:
-    uncertainty = np.ones(len(features))
-    if classifier is not None and calibration.fitted:
-        uncertainty = margin(softmax(classifier.logits(features), calibration.temperature))
-    uncertainty[labeled] = 0.0
-    return uncertainty
+def _pool_probabilities(situation: Situation, class_count: int) -> Probabilities:
+    if situation.classifier is None:
+        return predict(None, 1.0, situation.features, class_count)
+    known = situation.probabilities(situation.calibration.temperature)
+    return _among_all_classes(known, situation.classifier.classes, class_count)
 
 
 def _warnings(labels: Labels, calibration: Calibration, radius_note: str) -> tuple[str, ...]:
     if len(labels) == 0:
-        return ("There are no labels yet: the images were chosen by coverage alone.",)
-    by_coverage = "The images were chosen by coverage alone."
+        return ("There are no labels yet: no image is more uncertain than another.",)
+    by_coverage = "Until it is, Uncertainty Herding chooses by coverage alone."
     unfitted = "" if calibration.fitted else f"{calibration.note} {by_coverage}"
     return tuple(sentence for sentence in (unfitted, radius_note) if sentence)
 

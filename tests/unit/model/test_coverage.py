@@ -3,7 +3,9 @@ import pytest
 
 from model import Selection, coverage, select
 from model.arrays import NO_ROWS, Features
+from model.coverage import select_by
 from model.errors import ModelError
+from model.kernels import TopHatKernel
 from tests.support import reference
 
 
@@ -194,3 +196,19 @@ def test_values_that_are_not_finite_are_refused() -> None:
         select(broken, np.ones(4), NO_ROWS, count=1, radius=1.0)
     with pytest.raises(ModelError, match="at least 0"):
         select(features, np.array([1.0, -0.1, 1.0, 1.0]), NO_ROWS, count=1, radius=1.0)
+
+
+def test_an_exact_kernel_with_many_ties_gives_the_lowest_of_the_best_rows() -> None:
+    features = random_pool(0, size=80, dimension=3)
+    distances = np.linalg.norm(features[:, None].astype(float) - features[None], axis=2)
+    near = distances <= 0.45
+
+    chosen = select_by(TopHatKernel(features, 0.45), np.ones(80), np.array([2]), count=60)
+
+    covered, rows = near[2].copy(), [2]
+    for _ in range(60):
+        gains = (near & ~covered).sum(axis=1)
+        gains[rows] = -1
+        rows.append(int(gains.argmax()))  # the first of the largest
+        covered |= near[rows[-1]]
+    assert chosen.rows.tolist() == rows[1:]

@@ -4,10 +4,14 @@ import sys
 import numpy as np
 import pytest
 
-from model.arrays import UNLABELED, Features, Labels
+from model.arrays import UNLABELED, Features, Inputs, Labels
 from model.calibration import softmax
+from model.classifier import Classifier, train
 from model.errors import ModelError
 from model.pipeline import predict, rank_pool
+from model.radius import TYPICAL
+from model.situation import PAPERS, Adaptation
+from model.strategies import STRATEGIES
 from model.uncertainty import margin
 
 CLASSES = 4
@@ -38,7 +42,7 @@ def test_without_labels_chooses_by_coverage_and_says_so() -> None:
     assert (ranking.probabilities == 1 / CLASSES).all()
     assert ranking.coverage == 0.0
     assert ranking.warnings == (
-        "There are no labels yet: the images were chosen by coverage alone.",
+        "There are no labels yet: no image is more uncertain than another.",
     )
 
 
@@ -147,6 +151,47 @@ def test_the_same_input_gives_the_same_ranking() -> None:
 
     assert first.selection.rows.tolist() == second.selection.rows.tolist()
     np.testing.assert_array_equal(first.probabilities, second.probabilities)
+
+
+def test_the_adaptation_decides_how_often_is_trained_and_which_radius_is_taken() -> None:
+    features, truth = pool(60)
+    labels = labels_for(truth, 30)
+    trained: list[int] = []
+
+    def fit(inputs: Inputs, labels: Labels, *, seed: int) -> Classifier:
+        trained.append(len(labels))
+        return train(inputs, labels, seed=seed)
+
+    one_split = Adaptation(splits=1, quantile=TYPICAL)
+    once = rank_pool(features, labels, class_count=CLASSES, count=1, fit=fit, adaptation=one_split)
+    to_the_letter = rank_pool(features, labels, class_count=CLASSES, count=1, adaptation=PAPERS)
+    usual = rank_pool(features, labels, class_count=CLASSES, count=1)
+
+    assert trained == [30, 15]  # all labels, and half of them to calibrate
+    assert once.radius == usual.radius > to_the_letter.radius
+
+
+def test_the_classifier_may_see_something_else_than_the_strategy() -> None:
+    features, truth = pool(60)
+    labels = labels_for(truth, 30)
+    inputs = pool(60, seed=1)[0]
+
+    ranking = rank_pool(
+        features,
+        labels,
+        class_count=CLASSES,
+        count=5,
+        strategy=STRATEGIES["maxherding"],
+        inputs=inputs,
+    )
+
+    usual = rank_pool(
+        features, labels, class_count=CLASSES, count=5, strategy=STRATEGIES["maxherding"]
+    )
+    assert ranking.selection.rows.tolist() == usual.selection.rows.tolist()
+    again = predict(ranking.classifier, ranking.temperature, inputs, CLASSES)
+    np.testing.assert_allclose(again, ranking.probabilities, atol=1e-12)
+    assert not np.allclose(ranking.probabilities, usual.probabilities)
 
 
 def test_items_outside_the_pool_are_predicted_alike() -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 
 from model.arrays import NO_ROWS, Features
-from model.radius import DEFAULT_RADIUS, labeled_radius
+from model.radius import DEFAULT_RADIUS, SMALLEST, labeled_radius
 
 
 def on_circle(*degrees: float) -> Features:
@@ -9,13 +9,34 @@ def on_circle(*degrees: float) -> Features:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-def test_is_the_smallest_distance_between_two_labelled_images() -> None:
+def chord(degrees: float) -> float:
+    return 2 * float(np.sin(np.radians(degrees) / 2))
+
+
+def test_is_the_median_distance_to_the_nearest_other_labelled_image() -> None:
+    features = on_circle(0, 10, 30, 70, 71, 150)  # row 4 has no label
+
+    radius = labeled_radius(features, np.array([0, 1, 2, 3, 5]))
+
+    # nearest: 10, 10, 20, 40 and 80 degrees away
+    np.testing.assert_allclose(radius.value, chord(20), atol=1e-6)
+    assert radius.note == ""
+
+
+def test_the_papers_radius_is_the_smallest_distance_between_two_labelled_images() -> None:
     features = on_circle(0, 1, 60, 180)
 
-    radius = labeled_radius(features, np.array([0, 2, 3]))
+    radius = labeled_radius(features, np.array([0, 2, 3]), quantile=SMALLEST)
 
-    np.testing.assert_allclose(radius.value, 1.0, atol=1e-6)  # a chord of 60 degrees
-    assert radius.note == ""
+    np.testing.assert_allclose(radius.value, chord(60), atol=1e-6)
+
+
+def test_one_pair_of_similar_images_does_not_decide() -> None:
+    features = on_circle(0, 0.5, 90, 180, 270)
+
+    radius = labeled_radius(features, np.arange(5))
+
+    np.testing.assert_allclose(radius.value, chord(89.5), atol=1e-6)
 
 
 def test_copies_are_left_out_and_reported() -> None:

@@ -15,11 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from model.errors import ModelError
+from model.names import CLASSIFIERS
 from uherding_backend.connecting import connect_project, disconnect_project
 from uherding_backend.console import Console
 from uherding_backend.errors import UHerdingError
 from uherding_backend.labels import ProjectId
 from uherding_backend.settings import Settings
+from uherding_backend.simulation.arguments import Options, add_arguments
 from uherding_backend.status import overview
 from uherding_backend.store import RoundState, Store
 
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if parsed.data_dir is not None:
             settings = replace(settings, data_dir=parsed.data_dir)
         return int(parsed.run(settings, parsed))
-    except (UHerdingError, OSError, sqlite3.Error) as error:
+    except (UHerdingError, ModelError, OSError, sqlite3.Error) as error:
         print(f"uherding: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -73,7 +76,12 @@ def _worker(settings: Settings, parsed: argparse.Namespace) -> int:
 
 
 def _connect(settings: Settings, parsed: argparse.Namespace) -> int:
-    given = {"round_size": parsed.round_size, "queue_size": parsed.queue_size}
+    given = {
+        "round_size": parsed.round_size,
+        "queue_size": parsed.queue_size,
+        "strategy": parsed.strategy,
+        "classifier": parsed.classifier,
+    }
     options: dict[str, object] = {name: n for name, n in given.items() if n is not None}
     if parsed.prelabel:
         options["prelabel"] = True
@@ -153,6 +161,21 @@ def _demo(_: Settings, parsed: argparse.Namespace) -> int:
     return run_demo(parsed.directory, parsed.label_studio, parsed.labels, _console())
 
 
+def _simulate(settings: Settings, parsed: argparse.Namespace) -> int:
+    from uherding_backend.simulation.command import list_strategies, simulate
+
+    if parsed.list:
+        list_strategies(_console())
+    else:
+        simulate(
+            Options.of(parsed),
+            _console(),
+            time.monotonic,
+            simclr_epochs=settings.simclr_epochs,
+        )
+    return 0
+
+
 def _console() -> Console:
     return Console(lambda text: print(text, end="", flush=True), sys.stdout.isatty())
 
@@ -188,6 +211,12 @@ def _parser() -> argparse.ArgumentParser:
     connect.add_argument("--round-size", type=int, help="labels per round (UHERDING_ROUND_SIZE)")
     connect.add_argument("--queue-size", type=int, help="tasks in a queue (default: 3 rounds)")
     connect.add_argument("--prelabel", action="store_true", help="tick the predicted class")
+    connect.add_argument(
+        "--strategy", metavar="NAME", help="what chooses; `uherding simulate --list` shows all"
+    )
+    connect.add_argument(
+        "--classifier", metavar="NAME", help=f"what is trained: {', '.join(CLASSIFIERS)}"
+    )
     disconnect = add("disconnect", _disconnect, "Stop working for a project; its data stays.")
     disconnect.add_argument("project", type=int, help="the project's id")
     round_ = add("round", _round, "Ask for a round now.")
@@ -204,5 +233,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument(
         "--labels", type=int, default=0, help="have a scripted annotator give so many labels"
+    )
+    add_arguments(
+        add("simulate", _simulate, "Show what active learning saves, on data labelled already.")
     )
     return parser

@@ -9,6 +9,7 @@ from uherding_backend.errors import LabelStudioError, SettingsError
 from uherding_backend.label_config import parse_label_config
 from uherding_backend.labels import ProjectId
 from uherding_backend.labelstudio import LabelStudio
+from uherding_backend.options import Options
 from uherding_backend.settings import Settings
 
 TITLE = "UHerding"  # never the name of a version: Label Studio would ask /predict for every task
@@ -34,6 +35,7 @@ def connect_project(
     studio = client(settings)
     state = studio.project(project)
     parse_label_config(state.label_config)  # Label Studio would not pass the reason on
+    Options.of(settings, options)
     url = backend_url.rstrip("/")
     mine = [b for b in studio.ml_backends(project) if b["url"] == url or b["title"] == TITLE]
     options = options or (mine[0].get("extra_params") if mine else None) or {}

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from model.errors import ModelError
 from model.features.names import AUTO, checked
+from model.names import (
+    CLASSIFIERS,
+    DEFAULT_CLASSIFIER,
+    DEFAULT_STRATEGY,
+    LINEAR_ONLY,
+    STRATEGY_NAMES,
+)
 from uherding_backend.errors import SettingsError
 from uherding_backend.settings import Settings
 
-NAMES = ("round_size", "queue_size", "prelabel", "features", "simclr_epochs", "skip_duplicates")
+NAMES = (
+    *("round_size", "queue_size", "prelabel", "features", "simclr_epochs"),
+    *("strategy", "classifier", "finetune_from", "finetune_epochs", "skip_duplicates"),
+)
 MAX_QUEUE = 2000  # at 7 to 12 ms each, deleting so many holds annotators up for 14 to 24 s
 
 
@@ -27,6 +37,12 @@ class Options:
         features: The feature extractor: "auto", "patches", "simclr", "efficientnet-lite0",
             "timm:MODEL" or "timm:MODEL@FILE".
         simclr_epochs: How long `simclr` learns.
+        strategy: What chooses the queue: one of STRATEGY_NAMES.
+        classifier: What is trained on the labels: one of CLASSIFIERS.
+        finetune_from: Where the training of `finetune` starts: "resnet18", "resnet18:WIDTH",
+            "efficientnet-lite0", "timm:MODEL" or "timm:MODEL@FILE". Checked by the round, because
+            checking it loads the networks.
+        finetune_epochs: How long `finetune` trains at most.
         skip_duplicates: Whether near-copies of other images stay out of the queue.
     """
 
@@ -35,6 +51,10 @@ class Options:
     prelabel: bool
     features: str = AUTO
     simclr_epochs: int = 200
+    strategy: str = DEFAULT_STRATEGY
+    classifier: str = DEFAULT_CLASSIFIER
+    finetune_from: str = "resnet18"
+    finetune_epochs: int = 200
     skip_duplicates: bool = False
 
     @property
@@ -61,8 +81,23 @@ class Options:
             simclr_epochs=_number(
                 extra_params, "simclr_epochs", settings.simclr_epochs, at_least=1
             ),
+            strategy=_one_of(extra_params, "strategy", settings.strategy, STRATEGY_NAMES),
+            classifier=_one_of(extra_params, "classifier", settings.classifier, CLASSIFIERS),
+            finetune_from=_text(extra_params, "finetune_from", settings.finetune_from),
+            finetune_epochs=_number(
+                extra_params, "finetune_epochs", settings.finetune_epochs, at_least=1
+            ),
             skip_duplicates=_switch(extra_params, "skip_duplicates", settings.skip_duplicates),
-        )
+        ).checked()
+
+    def checked(self) -> Options:
+        """The same; refused if the choices do not fit together."""
+        if self.strategy in LINEAR_ONLY and self.classifier != DEFAULT_CLASSIFIER:
+            raise SettingsError(
+                f"The strategy {self.strategy} needs the classifier {DEFAULT_CLASSIFIER}, got "
+                f"{self.classifier}."
+            )
+        return self
 
 
 def _number(given: Mapping[str, Any], name: str, default: int, *, at_least: int) -> int:
@@ -70,6 +105,22 @@ def _number(given: Mapping[str, Any], name: str, default: int, *, at_least: int)
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
         raise SettingsError(
             f"extra_params {name} must be a whole number of {at_least} or more, got {value!r}."
+        )
+    return value
+
+
+def _text(given: Mapping[str, Any], name: str, default: str) -> str:
+    value = given.get(name, default)
+    if not isinstance(value, str):
+        raise SettingsError(f"extra_params {name} must be a text, got {value!r}.")
+    return value
+
+
+def _one_of(given: Mapping[str, Any], name: str, default: str, known: Iterable[str]) -> str:
+    value = _text(given, name, default)
+    if value not in known:
+        raise SettingsError(
+            f"extra_params {name} must be one of {', '.join(known)}, got {value!r}."
         )
     return value
 

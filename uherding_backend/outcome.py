@@ -6,16 +6,20 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.arrays import Probabilities
-from model.classifier import LinearClassifier
+from model.classifier import Classifier, LinearClassifier
+from model.classifiers import classifier_arrays, classifier_from
 from model.pipeline import Ranking
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store import Store
 from uherding_backend.store.rounds import RoundId
+
+CLASSIFIER = "classifier."  # begins the keys of the classifier's arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Outcome:
     tasks: Mapping[TaskId, int]
     probabilities: Probabilities
     uncertainty: NDArray[np.float64]
-    classifier: LinearClassifier | None
+    classifier: Classifier | None
     temperature: float
 
 
@@ -45,7 +49,7 @@ def save_outcome(
     path: Path, tasks: Sequence[TaskId], classes: Sequence[str], ranking: Ranking
 ) -> None:
     """Write the outcome; a process killed meanwhile leaves the old file or none."""
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "tasks": np.array(tasks, dtype=np.int64),
         "classes": np.array(classes, dtype=np.str_),
         "probabilities": ranking.probabilities.astype(np.float32),
@@ -53,11 +57,8 @@ def save_outcome(
         "temperature": np.array(ranking.temperature),
     }
     if ranking.classifier is not None:
-        arrays |= {
-            "weights": ranking.classifier.weights,
-            "bias": ranking.classifier.bias,
-            "class_ids": ranking.classifier.classes,
-        }
+        parts = classifier_arrays(ranking.classifier)
+        arrays |= {f"{CLASSIFIER}{key}": part for key, part in parts.items()}
     unfinished = path.with_suffix(".unfinished")
     with unfinished.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
@@ -69,14 +70,20 @@ def save_outcome(
 def load_outcome(path: Path) -> Outcome:
     """Read an outcome; nothing in it can run code."""
     with np.load(path, allow_pickle=False) as stored:
-        classifier = None
-        if "weights" in stored:
-            classifier = LinearClassifier(stored["weights"], stored["bias"], stored["class_ids"])
         return Outcome(
             classes=tuple(str(name) for name in stored["classes"]),
             tasks={TaskId(int(task)): row for row, task in enumerate(stored["tasks"])},
             probabilities=stored["probabilities"].astype(np.float64),
             uncertainty=stored["uncertainty"].astype(np.float64),
-            classifier=classifier,
+            classifier=_classifier(stored),
             temperature=float(stored["temperature"]),
         )
+
+
+def _classifier(stored: Mapping[str, NDArray[Any]]) -> Classifier | None:
+    if "weights" in stored:  # as written before there were other classifiers
+        return LinearClassifier(stored["weights"], stored["bias"], stored["class_ids"])
+    parts = {
+        key.removeprefix(CLASSIFIER): stored[key] for key in stored if key.startswith(CLASSIFIER)
+    }
+    return classifier_from(parts) if parts else None

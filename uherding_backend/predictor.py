@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from model.arrays import Probabilities
+from model.arrays import Images, Inputs, Probabilities
+from model.classifiers import image_size
 from model.errors import UnreadableImageError
 from model.features import Extractor
 from model.images import decode
@@ -67,22 +68,29 @@ class Predictor:
     ) -> dict[int, Probabilities]:
         """Probabilities of tasks that were not in the pool when the round ran."""
         positions, pixels = [], []
+        size = image_size(self.outcome.classifier) or self.extractor.image_size
         key = self.schema.data_key
         wanted = [(_id(tasks[at]), _address(tasks[at].get("data"), key)) for at in new]
         for at, (task, data) in zip(new, source.fetch_all(wanted), strict=True):
             try:
                 if isinstance(data, ImageError):
                     raise data
-                pixels.append(decode(data, self.extractor.image_size))
+                pixels.append(decode(data, size))
                 positions.append(at)
             except (ImageError, UnreadableImageError) as error:
                 log.warning("no prediction for task %s: %s", task, error)
         if not pixels:
             return {}
-        features = self.extractor.extract(np.stack(pixels))
+        inputs = self._seen(np.stack(pixels))
         outcome = self.outcome
-        computed = predict(outcome.classifier, outcome.temperature, features, len(outcome.classes))
+        computed = predict(outcome.classifier, outcome.temperature, inputs, len(outcome.classes))
         return dict(zip(positions, computed, strict=True))
+
+    def _seen(self, images: Images) -> Inputs:
+        """What the classifier sees of images: themselves, or their features."""
+        if image_size(self.outcome.classifier) is not None:
+            return images
+        return self.extractor.extract(images)
 
     def _prediction(
         self, task: Mapping[str, Any], probabilities: Probabilities | None

@@ -9,6 +9,7 @@ from model.coverage import Selection
 from model.duplicates import NOT_A_COPY
 from model.pipeline import Ranking
 from uherding_backend.labels import Labels, TaskId
+from uherding_backend.options import Options
 from uherding_backend.pool_features import Pool
 from uherding_backend.store.rounds import QueueEntry
 
@@ -40,7 +41,7 @@ def queue_entries(
     return entries
 
 
-def round_report(pool: Pool, labels: Labels, ranking: Ranking) -> dict[str, Any]:
+def round_report(pool: Pool, labels: Labels, options: Options, ranking: Ranking) -> dict[str, Any]:
     """The figures of a round; docs/rounds.md says what each one means."""
     queued = len(ranking.selection.rows)
     out_of_reach = len(labels.classes.keys() | labels.set_aside)
@@ -56,6 +57,8 @@ def round_report(pool: Pool, labels: Labels, ranking: Ranking) -> dict[str, Any]
         "near_duplicates": int((pool.copies != NOT_A_COPY).sum()),
         "features": pool.extractor.name,
         "extractor": pool.extractor.version,
+        "strategy": options.strategy,
+        "classifier": options.classifier,
         "temperature": ranking.temperature,
         "ece_before": ranking.calibration.ece_before,
         "ece_after": ranking.calibration.ece_after,

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model.arrays import UNLABELED
+from model.arrays import UNLABELED, Images
 from model.duplicates import NOT_A_COPY
+from model.names import FINETUNE
+from model.networks import checked_start
 from model.pipeline import Ranking, rank_pool
+from model.strategies import STRATEGIES
 from uherding_backend.errors import LabelStudioError
+from uherding_backend.image_loading import ImageLoader
 from uherding_backend.images_source import ImageSource
 from uherding_backend.label_config import LabelSchema, parse_label_config
 from uherding_backend.labels import Labels, resolve
@@ -22,11 +26,13 @@ from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
+from uherding_backend.pool_images import pool_images
 from uherding_backend.publishing import Switch, Upload, plan, queue_predictions, version_name
 from uherding_backend.reports import queue_entries, round_report
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, RoundState, Store
 from uherding_backend.store.projects import Sighting
+from uherding_backend.training import CHECKPOINT, CurrentStep, training
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +62,9 @@ class RoundRunner:
         schema, options = self.read_project()
         labels = self.read_labels(schema)
         pool = self.read_pool(schema, options)
-        ranking = self.rank_pool(pool, labels, schema, options)
-        self.keep(pool, labels, schema, ranking)
+        images = self.read_images(pool, labels, options)
+        ranking = self.rank_pool(pool, labels, schema, options, images)
+        self.keep(pool, labels, schema, options, ranking)
 
     def read_project(self) -> tuple[LabelSchema, Options]:
         """The label config as it is now, and the admin's options."""
@@ -82,13 +89,35 @@ class RoundRunner:
             images = self.studio.images(self.project.id, schema.data_key)
             self.store.pool.replace_items(self.project.id, images)
         with self._step("features"):
-            source = ImageSource(self.studio, self.settings.local_files_root)
             return PoolFeatures(
-                self.store, self.project.id, options, source, self._progress, seed=self.round.id
+                self.store,
+                self.project.id,
+                options,
+                self._source(),
+                self._progress,
+                seed=self.round.id,
             ).pool()
 
+    def read_images(self, pool: Pool, labels: Labels, options: Options) -> Images | None:
+        """The pool's pixels, if something is to be trained on them."""
+        if options.classifier != FINETUNE:
+            return None
+        start = checked_start(options.finetune_from)
+        if not labels.classes:
+            return None
+        with self._step("images"):
+            loader = ImageLoader(self.store, self.project.id, self._source())
+            return pool_images(
+                loader, pool.tasks, start, lambda done: self._progress("images", done)
+            )
+
     def rank_pool(
-        self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options
+        self,
+        pool: Pool,
+        labels: Labels,
+        schema: LabelSchema,
+        options: Options,
+        images: Images | None,
     ) -> Ranking:
         """Train, calibrate and choose: the machine learning, which knows only rows."""
         row_labels = np.full(len(pool.tasks), UNLABELED, dtype=np.int64)
@@ -99,19 +128,27 @@ class RoundRunner:
             candidates[row] = task not in labels.set_aside
         if options.skip_duplicates:
             candidates &= pool.copies == NOT_A_COPY
+        step = CurrentStep(self._progress)
+        how = training(options, self.store.project_dir(self.project.id), step.progress)
         ranking = rank_pool(
             pool.features,
             row_labels,
             class_count=len(schema.classes),
             count=options.queue_size,
             candidates=candidates,
+            strategy=STRATEGIES[options.strategy],
+            inputs=images,
+            fit=how.fit,
+            adaptation=how.adaptation,
             seed=self.round.id,
-            on_step=lambda step: self._progress(step, 0.0),
+            on_step=step.begin,
         )
         self.seconds.update(ranking.seconds)
         return ranking
 
-    def keep(self, pool: Pool, labels: Labels, schema: LabelSchema, ranking: Ranking) -> None:
+    def keep(
+        self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options, ranking: Ranking
+    ) -> None:
         """Store the outcome, so that a restart goes on from here."""
         path = outcome_path(self.store, self.project.id, self.round.id)
         save_outcome(path, pool.tasks, schema.classes, ranking)
@@ -120,7 +157,7 @@ class RoundRunner:
             version=self._new_version(),
             queue=queue_entries(pool.tasks, schema.classes, ranking),
             labels=labels.classes,
-            report=round_report(pool, labels, ranking) | {"seconds": self.seconds},
+            report=round_report(pool, labels, options, ranking) | {"seconds": self.seconds},
         )
 
     def publish(self) -> None:
@@ -165,7 +202,7 @@ class RoundRunner:
         seconds = {**stored.report.get("seconds", {}), **self.seconds}
         report = {**stored.report, "seconds": {k: round(v, 3) for k, v in seconds.items()}}
         self.store.rounds.published(stored.id, report, self.clock())
-        self._forget_old_outcomes()
+        self._forget_old_files()
         log.info(
             "project %d: round %d published %d tasks (%s) in %.1f s",
             self.project.id,
@@ -175,16 +212,20 @@ class RoundRunner:
             sum(seconds.values()),
         )
 
-    def _forget_old_outcomes(self) -> None:
+    def _forget_old_files(self) -> None:
         published = [
             round_.id
             for round_ in self.store.rounds.latest(self.project.id)
             if round_.state is RoundState.PUBLISHED
         ]
         keep = {outcome_path(self.store, self.project.id, id_) for id_ in published[:OUTCOMES_KEPT]}
-        for path in self.store.project_dir(self.project.id).glob("round-*.npz"):
-            if path not in keep:
-                path.unlink(missing_ok=True)
+        directory = self.store.project_dir(self.project.id)
+        half_written = directory.glob("*.tmp")  # left behind by processes that were killed
+        for path in {*directory.glob("round-*.npz"), *half_written, directory / CHECKPOINT} - keep:
+            path.unlink(missing_ok=True)
+
+    def _source(self) -> ImageSource:
+        return ImageSource(self.studio, self.settings.local_files_root)
 
     def _new_version(self) -> str:
         return version_name(self.project.id, self.round.id, secrets.token_hex(3))

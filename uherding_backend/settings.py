@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from model.names import CLASSIFIERS, DEFAULT_CLASSIFIER, DEFAULT_STRATEGY, STRATEGY_NAMES
 from uherding_backend.errors import SettingsError
 
 LOOPBACK = "127.0.0.1"
@@ -29,6 +30,10 @@ class Settings:
     prelabel: bool = False
     features: str = "auto"
     simclr_epochs: int = 200
+    strategy: str = DEFAULT_STRATEGY
+    classifier: str = DEFAULT_CLASSIFIER
+    finetune_from: str = "resnet18"
+    finetune_epochs: int = 200
     skip_duplicates: bool = False
     poll_seconds: float = 30.0
 
@@ -51,6 +56,10 @@ class Settings:
             prelabel=_switch(given, "UHERDING_PRELABEL"),
             features=given.get("UHERDING_FEATURES", "auto").strip(),
             simclr_epochs=_whole(given, "UHERDING_SIMCLR_EPOCHS", 200, at_least=1),
+            strategy=_one_of(given, "UHERDING_STRATEGY", DEFAULT_STRATEGY, STRATEGY_NAMES),
+            classifier=_one_of(given, "UHERDING_CLASSIFIER", DEFAULT_CLASSIFIER, CLASSIFIERS),
+            finetune_from=given.get("UHERDING_FINETUNE_FROM", "resnet18").strip(),
+            finetune_epochs=_whole(given, "UHERDING_FINETUNE_EPOCHS", 200, at_least=1),
             skip_duplicates=_switch(given, "UHERDING_SKIP_DUPLICATES"),
             poll_seconds=_seconds(given, "UHERDING_POLL_SECONDS", 30.0),
         )
@@ -102,6 +111,13 @@ def _whole(given: Mapping[str, str], name: str, default: int, *, at_least: int) 
     if not text.strip().isdecimal() or int(text) < at_least:
         raise SettingsError(f"{name} must be a whole number of {at_least} or more, got {text!r}.")
     return int(text)
+
+
+def _one_of(given: Mapping[str, str], name: str, default: str, known: Iterable[str]) -> str:
+    text = given.get(name, default).strip()
+    if text not in known:
+        raise SettingsError(f"{name} must be one of {', '.join(known)}, got {text!r}.")
+    return text
 
 
 def _seconds(given: Mapping[str, str], name: str, default: float) -> float:

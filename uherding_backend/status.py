@@ -30,10 +30,11 @@ def project_status(store: Store, settings: Settings, project: Project) -> dict[s
         "title": project.title,
         "link": f"{project.link_url}/projects/{project.id}",
         "tasks": store.pool.item_count(project.id),
-        **_labels(store, settings, project, published),
+        **_labels(store, project, published),
         "state": _state(project, rounds),
         "problem": _problem(project, rounds),
         "features": asdict(project.extractor) if project.extractor.version else None,
+        **_choices(settings, project),
         "notes": list(project.notes),
         "unreadable": [
             {"task": item.task, "problem": item.problem}
@@ -61,14 +62,11 @@ def round_status(round_: Round) -> dict[str, Any]:
     }
 
 
-def _labels(
-    store: Store, settings: Settings, project: Project, published: Round | None
-) -> dict[str, Any]:
+def _labels(store: Store, project: Project, published: Round | None) -> dict[str, Any]:
     try:
         classes = parse_label_config(project.label_config).classes
-        round_size = Options.of(settings, project.options).round_size
     except UHerdingError:
-        classes, round_size = (), settings.round_size
+        classes = ()
     labels = resolve(store.pool.annotations(project.id), classes)
     used = store.rounds.labels(published.id) if published else {}
     return {
@@ -76,7 +74,18 @@ def _labels(
         "labels": len(labels.classes),
         "set_aside": len(labels.set_aside),
         "new_labels": arrived_since(labels.classes, used),
-        "round_size": round_size,
+    }
+
+
+def _choices(settings: Settings, project: Project) -> dict[str, Any]:
+    try:
+        chosen: Options | Settings = Options.of(settings, project.options)
+    except UHerdingError:  # the worker says what is wrong with them
+        chosen = settings
+    return {
+        "round_size": chosen.round_size,
+        "strategy": chosen.strategy,
+        "classifier": chosen.classifier,
     }
 
 

@@ -115,6 +115,24 @@ def test_connect_connects_with_the_chosen_options(
     assert 'Connected project 1 "Shapes"' in capsys.readouterr().out
 
 
+def test_connect_takes_a_strategy_and_a_classifier(studio: FakeLabelStudio) -> None:
+    code = main(["connect", "1", "--strategy", "badge", "--classifier", "mlp"])
+
+    assert code == 0
+    (backend,) = studio.ml_backends(PROJECT)
+    assert backend["extra_params"] == {"strategy": "badge", "classifier": "mlp"}
+
+
+def test_connect_refuses_an_unknown_strategy_with_the_known_ones(
+    studio: FakeLabelStudio, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["connect", "1", "--strategy", "bagde"])
+
+    assert code == 1
+    assert "badge, badge-kmeans" in capsys.readouterr().err
+    assert studio.ml_backends(PROJECT) == []
+
+
 def test_connect_leaves_the_options_that_were_not_chosen_to_the_settings(
     studio: FakeLabelStudio,
 ) -> None:

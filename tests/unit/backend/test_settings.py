@@ -34,6 +34,10 @@ def test_every_setting_is_read() -> None:
             "UHERDING_ROUND_SIZE": "20",
             "UHERDING_QUEUE_SIZE": "100",
             "UHERDING_PRELABEL": "yes",
+            "UHERDING_STRATEGY": "badge\n",
+            "UHERDING_CLASSIFIER": "finetune",
+            "UHERDING_FINETUNE_FROM": " resnet18:32",
+            "UHERDING_FINETUNE_EPOCHS": "50",
             "UHERDING_POLL_SECONDS": "2.5",
         }
     )
@@ -50,6 +54,10 @@ def test_every_setting_is_read() -> None:
         round_size=20,
         queue_size=100,
         prelabel=True,
+        strategy="badge",
+        classifier="finetune",
+        finetune_from="resnet18:32",
+        finetune_epochs=50,
         poll_seconds=2.5,
     )
 
@@ -69,6 +77,9 @@ def test_with_a_password_other_machines_are_served() -> None:
         ("UHERDING_ROUND_SIZE", "-5", "got '-5'"),
         ("UHERDING_QUEUE_SIZE", "1.5", "got '1.5'"),
         ("UHERDING_PRELABEL", "maybe", "true or false, got 'maybe'"),
+        ("UHERDING_STRATEGY", "herding", "one of uherding, .*, random, got 'herding'"),
+        ("UHERDING_CLASSIFIER", "forest", "one of linear, mlp, finetune, got 'forest'"),
+        ("UHERDING_FINETUNE_EPOCHS", "0", "1 or more, got '0'"),
         ("UHERDING_POLL_SECONDS", "0", "above 0, got '0'"),
         ("UHERDING_POLL_SECONDS", "soon", "above 0, got 'soon'"),
         ("UHERDING_POLL_SECONDS", "nan", "above 0, got 'nan'"),

@@ -118,6 +118,26 @@ def test_labels_are_counted_in_all_and_since_the_last_round(store: Store) -> Non
     assert status["classes"] == ["bars", "checks", "disc"]
 
 
+def test_strategy_and_classifier_are_shown(store: Store) -> None:
+    connected(store, options={"strategy": "badge-pam", "classifier": "mlp"})
+
+    page = status_page(overview(store, make_settings(store.data_dir)), 1000.0)
+
+    status = status_of(store)
+    assert (status["strategy"], status["classifier"]) == ("badge-pam", "mlp")
+    assert "Strategy: <b>badge-pam</b>. Classifier: <b>mlp</b>." in page
+
+
+def test_options_that_became_unusable_do_not_break_the_status(store: Store) -> None:
+    connected(store)
+    store.projects.connect(make_connection(options={"strategy": "gone", "round_size": 7}))
+
+    status = status_of(store)
+
+    assert (status["strategy"], status["classifier"]) == ("uherding", "linear")
+    assert status["round_size"] == 5
+
+
 def test_a_label_config_that_became_unusable_does_not_break_the_status(store: Store) -> None:
     connected(store, label_config="<View/>")
 

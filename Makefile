@@ -3,6 +3,7 @@
 # make test            every check and test, the ones against a real Label Studio included
 # make install         .venv with the `uherding` command
 # make check           linters, types, import directions
+# make bench-quality   the comparison of docs/quality.md: over an hour on 2 cores, goes on where it stopped
 
 PYTHON ?= python3
 LABELS ?= 0
@@ -10,7 +11,7 @@ BIN := .venv/bin
 LABEL_STUDIO := .labelstudio/venv/bin/label-studio
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test unit check install label-studio clean
+.PHONY: demo test unit check install label-studio bench-quality clean
 
 demo: install label-studio
 	@$(BIN)/uherding demo --label-studio $(LABEL_STUDIO) --labels $(LABELS)
@@ -27,6 +28,12 @@ check: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# One thread for each process: two processes share the two cores.
+bench-quality: .venv/bench
+	$(BIN)/python -m benchmarks.datasets
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
+	$(BIN)/python -m benchmarks.quality_report
+
 install: .venv/installed
 
 label-studio: $(LABEL_STUDIO)
@@ -41,6 +48,11 @@ label-studio: $(LABEL_STUDIO)
 .venv/dev: .venv/installed requirements-dev.txt
 	@echo "Installing the development tools into .venv"
 	@$(BIN)/python $(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+.venv/bench: .venv/dev requirements-bench.txt
+	@echo "Installing what the benchmarks compare with into .venv"
+	@$(BIN)/python $(PIP_INSTALL) -r requirements-bench.txt
 	@touch $@
 
 $(LABEL_STUDIO): requirements-label-studio.txt

@@ -1,0 +1,92 @@
+"""The paper's own setting, small: a network trained from scratch after every batch of labels.
+
+    OMP_NUM_THREADS=1 .venv/bin/python -m benchmarks.from_scratch [--seeds 3]
+
+A ResNet-18 with 16 instead of 64 channels in its first stage starts from random weights each time
+and sees the images of Fashion-MNIST themselves; coverage uses `patches` features of the same
+images, as the paper uses SimCLR's. Curves are kept in `.bench/from-scratch.csv`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+
+import numpy as np
+
+from benchmarks.datasets import CACHE, Part, fashion_mnist, feature_split, resized
+from benchmarks.quality import read_results
+from model.finetuning import Finetuning
+from model.radius import TYPICAL
+from model.simulate import LabelledData, Trial
+from model.situation import PAPERS, Adaptation
+from model.strategies import STRATEGIES
+
+RESULTS = CACHE / "from-scratch.csv"
+BUDGETS = (20, 40, 60, 80, 100, 200)
+POOL, TEST = 1500, 1000
+NAMES = ("random", "margin", "maxherding", "uherding-paper", "uherding")
+TRAINING = Finetuning(start="resnet18:16", epochs=40, patience=10)
+
+
+def data() -> LabelledData:
+    split = fashion_mnist(Part.JUDGED)
+    features = feature_split("fashion-mnist", Part.JUDGED, "patches")
+    return LabelledData(
+        features.pool,
+        features.pool_labels,
+        features.test[:TEST],
+        features.test_labels[:TEST],
+        resized(split.pool, 28),
+        resized(split.test[:TEST], 28),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    seeds = parser.parse_args().seeds
+    labelled = data()
+    done = {(row["strategy"], int(row["seed"])) for row in read_results(RESULTS)}
+    for seed in range(seeds):
+        trial = Trial.draw(labelled, share=POOL / len(labelled.labels), seed=seed)
+        for name in NAMES:
+            if (name, seed) not in done:
+                adaptation = PAPERS if name == "uherding-paper" else Adaptation(1, TYPICAL)
+                steps = list(
+                    trial.run(STRATEGIES[name], BUDGETS, fit=TRAINING, adaptation=adaptation)
+                )
+                keep(name, seed, [(s.labels, s.accuracy, s.seconds) for s in steps])
+    report()
+
+
+def keep(name: str, seed: int, steps: list[tuple[int, float, float]]) -> None:
+    new = not RESULTS.exists()
+    with RESULTS.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(("strategy", "seed", "labels", "accuracy", "seconds"))
+        writer.writerows((name, seed, *step) for step in steps)
+    sys.stdout.write(f"{name} {seed}: {[round(step[1], 3) for step in steps]}\n")
+    sys.stdout.flush()
+
+
+def report() -> None:
+    rows = read_results(RESULTS)
+    sys.stdout.write("| strategy | " + " | ".join(f"{n} labels" for n in BUDGETS) + " |\n")
+    sys.stdout.write("|---" * (len(BUDGETS) + 1) + "|\n")
+    for name in NAMES:
+        cells = []
+        for budget in BUDGETS:
+            found = [
+                100 * float(row["accuracy"])
+                for row in rows
+                if row["strategy"] == name and int(row["labels"]) == budget
+            ]
+            cells.append(f"{np.mean(found):.1f} ± {np.std(found, ddof=1):.1f}")
+        sys.stdout.write(f"| {name} | " + " | ".join(cells) + " |\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 
 from model.classifier import Classifier, LinearClassifier, Train, train
 from model.errors import ModelError
-from model.features.devices import best_device, placed
 from model.finetuning import FinetunedClassifier, Finetuning
 from model.mlp import MlpClassifier, train_mlp
 from model.names import CLASSIFIERS, FINETUNE
-from model.networks import checked_start, empty_network
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -53,9 +51,8 @@ def classifier_arrays(classifier: Classifier) -> dict[str, NDArray[Any]]:
                 | {f"weights.{layer}": weights[layer] for layer in layers}
                 | {f"biases.{layer}": biases[layer] for layer in layers}
             )
-        case FinetunedClassifier(network, classes, size, start):
-            header = {"image_size": np.array(size), "start": np.array(start)}
-            return _of_kind(FINETUNE, classes) | header | network.arrays()
+        case FinetunedClassifier():
+            return {**_of_kind(FINETUNE, classifier.classes), **classifier.arrays()}
         case _:
             raise ModelError(f"A {type(classifier).__name__} cannot be stored.")
 
@@ -74,10 +71,7 @@ def classifier_from(arrays: Arrays) -> Classifier:
                 classes,
             )
         case "finetune":
-            start, size = checked_start(str(arrays["start"])), int(arrays["image_size"])
-            network = empty_network(start, size, len(classes))
-            network.restore(arrays)
-            return FinetunedClassifier(placed(network.eval(), best_device()), classes, size, start)
+            return FinetunedClassifier.of(arrays)
         case kind:
             raise ModelError(
                 f"A classifier of the kind {kind!r} was stored, perhaps by a newer version; known "

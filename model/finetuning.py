@@ -8,10 +8,10 @@ labels are too few to give any away: training stops by the training loss alone.
 import hashlib
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ def ignore(_: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FinetunedClassifier:
-    """A trained network; `Finetuning` makes one, `save` and `load` keep it."""
+    """A trained network; `Finetuning` makes one."""
 
     network: Network
     classes: NDArray[np.int64]  # (c,), class ids, ascending
@@ -77,27 +77,26 @@ class FinetunedClassifier:
                 logits[start : start + IMAGES_AT_ONCE] = rows.float().cpu().numpy()
         return logits
 
-    def save(self, path: Path) -> None:
-        """Write an .npz file; a crash leaves the old file or the new one, never half of one."""
+    def arrays(self) -> Arrays:
+        """All of it as plain arrays, for a file in which no code can run."""
         header = {
             "classes": self.classes,
             "image_size": np.array(self.image_size),
             "start": np.array(self.start),
         }
-        save_arrays(path, header | self.network.arrays())
+        return header | self.network.arrays()
 
     @classmethod
-    def load(cls, path: Path) -> "FinetunedClassifier":
-        """Read what `save` wrote; no code in the file can run."""
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "FinetunedClassifier":
+        """The classifier that gave the arrays."""
         try:
-            arrays = load_arrays(path)
             classes, size = arrays["classes"], int(arrays["image_size"])
             start = checked_start(str(arrays["start"]))
             network = empty_network(start, size, len(classes))
             network.restore(arrays)
         except Exception as error:
             raise ModelError(
-                f"{path} is not a file of a fine-tuned network ({error}); train it again."
+                f"The stored network cannot be used ({error}); train it again."
             ) from error
         return cls(placed(network.eval(), best_device()), classes, size, start)
 

@@ -1,7 +1,7 @@
 """What a strategy may ask about a pool; each answer is computed once, when first asked for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -118,6 +118,14 @@ class Situation:
             uncertainty = measure(self.probabilities(self.calibration.temperature))
         uncertainty[self.labeled] = 0.0
         return uncertainty
+
+    def adapted(self, adaptation: Adaptation) -> "Situation":
+        """The same with another adaptation; a classifier that was trained is not trained again."""
+        other = replace(self, adaptation=adaptation)
+        other.__dict__.update(
+            {k: v for k, v in vars(self).items() if k in ("classifier", "logits")}
+        )
+        return other
 
     @property
     def _seen(self) -> Inputs:

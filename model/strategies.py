@@ -5,7 +5,6 @@ those that are not have a small module of their own.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def uherding(measure: Measure, *, scaled: bool = True, adapted: bool = True) -> 
 
 def uherding_of_the_paper(situation: Situation, count: int) -> Selection:
     """Uncertainty Herding with one random split and the smallest distance, to the letter."""
-    return uherding(margin)(replace(situation, adaptation=PAPERS), count)
+    return uherding(margin)(situation.adapted(PAPERS), count)
 
 
 def maxherding(situation: Situation, count: int) -> Selection:

@@ -6,7 +6,7 @@ from model.errors import ModelError
 from model.kernels import PoolDistances
 from model.mlp import train_mlp
 from model.names import DEFAULT_STRATEGY, STRATEGY_NAMES
-from model.situation import Situation
+from model.situation import PAPERS, Situation
 from model.strategies import STRATEGIES
 
 CLASSES = 4
@@ -145,3 +145,19 @@ def test_every_strategy_has_a_sentence() -> None:
     assert sorted(STRATEGY_NAMES) == EVERY
     assert DEFAULT_STRATEGY in STRATEGIES
     assert all(text.endswith(".") for text in STRATEGY_NAMES.values())
+
+
+def test_uherding_to_the_letter_takes_the_smallest_distance_and_trains_no_second_classifier() -> (
+    None
+):
+    here = situation(25, spread=1.0)
+    trained = here.classifier
+
+    papers = here.adapted(PAPERS)
+
+    assert papers.classifier is trained
+    assert papers.radius.value < here.radius.value
+    assert papers.calibration != here.calibration
+    np.testing.assert_array_equal(
+        STRATEGIES["uherding-paper"](here, 5).rows, STRATEGIES["uherding"](papers, 5).rows
+    )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality import ABLATIONS, RESULTS, SETTINGS, read_results
-from uherding_backend.simulation.statistics import sign_flip_p
+from uherding_backend.simulation.statistics import estimate
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -28,9 +28,8 @@ REGIMES: dict[str, Callable[[int], bool]] = {
     "Middle (200 to 1,000)": lambda labels: 100 < labels <= 1000,
     "High (1,500 and 2,000)": lambda labels: labels > 1000,
 }
-OURS, BASELINE = "uherding", "random"
+OURS, BASELINE, PAPERS = "uherding", "random", "uherding-paper"
 RIVALS = ("maxherding", "margin")
-SIGNIFICANT = 0.05
 DRAWN = {  # Okabe and Ito's colours, which colour-blind people can tell apart
     "uherding": ("#D55E00", "-"),
     "maxherding": ("#0072B2", "--"),
@@ -55,8 +54,9 @@ class Results:
     def of(cls, setting: str, rows: list[dict[str, str]]) -> Results:
         """Seeds that every strategy has."""
         found: dict[str, dict[int, dict[int, float]]] = {}
+        known = SETTINGS[setting].strategies()
         for row in rows:
-            if row["setting"] == setting:
+            if row["setting"] == setting and row["strategy"] in known:
                 curve = found.setdefault(row["strategy"], {}).setdefault(int(row["seed"]), {})
                 curve[int(row["labels"])] = 100 * float(row["accuracy"])
         seeds = sorted(set.intersection(*(set(curves) for curves in found.values())))
@@ -152,47 +152,66 @@ def best_in(results: Results, regime: str) -> str:
 
 def verdicts(results: list[Results]) -> list[str]:
     """What the default had to show, and every place where it does not."""
-    behind, below_random, below_rivals = [], [], []
-    compared = budgets = 0
-    for one in results:
-        for regime in REGIMES:
-            ours = one.gain(OURS, regime)
-            if ours is None:
-                continue
-            compared += 1
-            winner = best_in(one, regime)
-            best = one.gain(winner, regime)
-            if best is not None and best.mean() - ours.mean() > error(best - ours):
-                lead = f"{best.mean() - ours.mean():.1f} ± {error(best - ours):.1f}"
-                behind.append(f"{one.setting}, {regime.split()[0].lower()}: {winner} by {lead}")
-        for column, labels in enumerate(one.labels):
-            budgets += 1
-            mine = one.accuracy[OURS][:, column]
-            here = f"{one.setting}, {labels} labels"
-            if _worse(mine, one.accuracy[BASELINE][:, column]):
-                below_random.append(here)
-            rival = max(RIVALS, key=lambda name: one.accuracy[name][:, column].mean())
-            theirs = one.accuracy[rival][:, column]
-            if _worse(mine, theirs):
-                gap = f"{theirs.mean() - mine.mean():.1f}"
-                below_rivals.append(f"{here}: {rival} by {gap}")
+    cells = [(one, regime) for one in results for regime in REGIMES if _has(one, regime)]
+    points = [(one, column) for one in results for column in range(len(one.labels))]
+    behind = [_lead(one, best_in(one, regime), regime) for one, regime in cells]
+    papers = [_lead(one, PAPERS, regime, surely=True) for one, regime in cells]
+    random = [_deficit(one, (BASELINE,), column) for one, column in points]
+    rivals = [_deficit(one, RIVALS, column) for one, column in points]
     return [
-        f"- Best, or within one standard error of the best, in {compared - len(behind)} of "
-        f"{compared} regimes and settings. Not in: {_listed(behind)}",
-        f"- Significantly below random (paired test, p < 0.05) at {len(below_random)} of {budgets} "
-        f"budgets: {_listed(below_random)}",
+        f"- Best, or within one standard error of the best, in {behind.count('')} of "
+        f"{len(cells)} regimes and settings. Not in: {_listed(behind)}",
+        "- Significantly below random (Student's 95 % interval of the paired difference) at "
+        f"{_count(random)} of {len(points)} budgets: {_listed(random)}",
         "- Significantly below the better of MaxHerding and Margin at "
-        f"{len(below_rivals)} of {budgets} budgets: {_listed(below_rivals)}",
+        f"{_count(rivals)} of {len(points)} budgets: {_listed(rivals)}",
+        f"- Significantly below `{PAPERS}` in {_count(papers)} of {len(cells)} regimes and "
+        f"settings: {_listed(papers)}",
+        "",
+        f"Of {len(points)} comparisons without any difference about {round(0.025 * len(points))} "
+        "would be called significantly below by chance.",
         "",
     ]
 
 
+def _has(results: Results, regime: str) -> bool:
+    return results.gain(OURS, regime) is not None
+
+
+def _lead(results: Results, winner: str, regime: str, *, surely: bool = False) -> str:
+    """By how much another strategy is ahead of ours, or "" if by no more than noise."""
+    ours, theirs = results.gain(OURS, regime), results.gain(winner, regime)
+    if ours is None or theirs is None:
+        return ""
+    lead = float(theirs.mean() - ours.mean())
+    noise = error(theirs - ours)
+    if lead <= noise or (surely and not _worse(ours, theirs)):
+        return ""
+    place = f"{results.setting}, {regime.split()[0].lower()}"
+    return f"{place}: {winner} by {lead:.1f} ± {noise:.1f}"
+
+
+def _deficit(results: Results, others: tuple[str, ...], column: int) -> str:
+    """Where ours is significantly below the best of the others at one budget, or ""."""
+    rival = max(others, key=lambda name: results.accuracy[name][:, column].mean())
+    mine, theirs = (results.accuracy[name][:, column] for name in (OURS, rival))
+    if not _worse(mine, theirs):
+        return ""
+    gap = theirs.mean() - mine.mean()
+    return f"{results.setting}, {results.labels[column]} labels: {rival} by {gap:.1f}"
+
+
 def _worse(mine: PerSeed, other: PerSeed) -> bool:
-    return bool(mine.mean() < other.mean()) and sign_flip_p(mine - other) < SIGNIFICANT
+    """Whether Student's 95 % interval of the paired difference lies below 0."""
+    return estimate(mine - other).high < 0
+
+
+def _count(places: list[str]) -> int:
+    return len(places) - places.count("")
 
 
 def _listed(places: list[str]) -> str:
-    return "; ".join(places) + "." if places else "none."
+    return "; ".join(place for place in places if place) + "." if any(places) else "none."
 
 
 def costs(rows: list[dict[str, str]]) -> list[str]:
@@ -251,7 +270,7 @@ def main() -> None:
     results = [
         Results.of(name, rows) for name in SETTINGS if any(r["setting"] == name for r in rows)
     ]
-    everything = [one for one in results if one.seeds]
+    everything = [one for one in results if one.seeds > 1]
     results = [without(one, ABLATIONS) for one in everything]
     written = verdicts(results)
     for regime in REGIMES:

@@ -3,6 +3,10 @@
 The features of an image are moved towards the mean features of a class, the anchor, and in every
 dimension by a share of its own, alpha, from 0 (stay) to 1 (the anchor). Alpha is the one that
 raises the loss of the predicted class most, to first order, among steps of one length.
+
+Two things are simpler here: the largest share is doubled until enough images change their class,
+where the authors raise it by 1/32 and keep what changed on the way; and images are then covered
+(Proposition 4 of the Uncertainty Herding paper) where they cluster them.
 """
 
 from collections.abc import Callable

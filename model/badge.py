@@ -9,6 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.arrays import Features, Probabilities
+from model.errors import ModelError
+
+LARGEST = 10_000  # images: 0.8 GB for each of a few arrays
+MOST_NUMBERS = 5 * 10**8  # 2 GB
 
 
 class GradientMetric:
@@ -32,7 +36,12 @@ class GradientMetric:
 
 
 def gradient_distances(probabilities: Probabilities, features: Features) -> NDArray[np.float64]:
-    """Distances between all embeddings, (n, n)."""
+    """Distances between all embeddings, (n, n); an ablation, for pools of some thousand images."""
+    if len(features) > LARGEST:
+        raise ModelError(
+            f"This strategy compares all pairs of images in memory; it is meant for experiments "
+            f"with up to {LARGEST}, not {len(features)}. Choose `badge` or `uherding`."
+        )
     short, points = residuals(probabilities), features.astype(np.float64)
     products = (short @ short.T) * (points @ points.T)
     lengths = np.diagonal(products)
@@ -57,6 +66,12 @@ def gradient_embeddings(probabilities: Probabilities, features: Features) -> NDA
     Large: 10,000 images with 100 classes and 512 features are 2 GB. `GradientMetric` is the same
     geometry without them.
     """
+    numbers = len(features) * probabilities.shape[1] * features.shape[1]
+    if numbers > MOST_NUMBERS:
+        raise ModelError(
+            f"The loss gradients of {len(features)} images are {numbers / 1e9:.1f} billion "
+            "numbers, and this strategy is meant for less. Choose `badge` or `uherding`."
+        )
     short = residuals(probabilities).astype(np.float32)
     outer = short[:, :, None] * features[:, None, :].astype(np.float32)  # (n, c, d)
     return outer.reshape(len(features), -1)

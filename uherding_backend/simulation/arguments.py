@@ -42,16 +42,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where the data is, what is compared, and how."""
     _add_data(parser)
     parser.add_argument(
-        "--strategies", default=STRATEGIES, help=f"what is compared (default: {STRATEGIES})"
+        "--strategies",
+        default=STRATEGIES,
+        metavar="A,B,...",
+        help=f"what is compared; --list shows all (default: {STRATEGIES})",
     )
     parser.add_argument(
         "--budgets",
         default="",
+        metavar="N,N,...",
         help="numbers of labels at which accuracy is measured, ascending (default: 20,40,...,100, "
         "then 200,300,...,1000, as far as the pool allows)",
     )
     parser.add_argument(
-        "--seeds", type=int, default=10, help="repetitions; each draws its own pool (default: 10)"
+        "--seeds",
+        type=int,
+        default=10,
+        metavar="N",
+        help="repetitions; each draws its own pool (default: 10)",
     )
     parser.add_argument(
         "--pool-share",

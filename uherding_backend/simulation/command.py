@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from model.strategies import STRATEGIES
+from model.names import STRATEGY_NAMES
 from uherding_backend.console import Console
 from uherding_backend.simulation import pictures
 from uherding_backend.simulation.arguments import Options
@@ -51,9 +51,9 @@ def simulate(options: Options, console: Console, clock: Clock, *, simclr_epochs:
 
 
 def list_strategies(console: Console) -> None:
-    """Say the name of each."""
-    for name in sorted(STRATEGIES):
-        console.say(name)
+    """Say the name of each, and a sentence."""
+    for name, sentence in STRATEGY_NAMES.items():
+        console.say(f"{name:24s} {sentence}")
 
 
 def _features_of_images(options: Options, console: Console, simclr_epochs: int) -> Path:

@@ -55,7 +55,9 @@ def load_dataset(path: Path) -> Dataset:
     classes, ids = np.unique(names, return_inverse=True)
     ids = ids.astype(np.int64)
     pool = len(arrays["labels"])
-    data = LabelledData(features, ids[:pool], test_features, ids[pool:])
+    # Where all is equal strategies take the lowest row: classes must not lie there one by one.
+    mixed = np.random.default_rng(0).permutation(pool)
+    data = LabelledData(features[mixed], ids[:pool][mixed], test_features, ids[pool:])
     if len(np.unique(data.labels)) < 2:
         raise UHerdingError(
             f"All images of the pool in {path} are of one class ({classes[data.labels[0]]}). "

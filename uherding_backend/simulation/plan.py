@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from model.names import DEFAULT_CLASSIFIER, LINEAR_ONLY
 from model.strategies import STRATEGIES
 from uherding_backend.errors import SettingsError
 from uherding_backend.simulation.arguments import Options
@@ -45,9 +46,15 @@ class Plan:
         share = options.pool_share
         _require(0 < share <= 1, f"--pool-share must be above 0 and at most 1, got {share}.")
         asked = _budgets(options.budgets)
+        strategies = strategy_names(options.strategies)
+        picky = sorted(set(strategies) & set(LINEAR_ONLY))
+        _require(
+            not picky or options.classifier == DEFAULT_CLASSIFIER,
+            f"{', '.join(picky)} works only with --classifier {DEFAULT_CLASSIFIER}.",
+        )
         budgets = _within(asked, pool, share)
         return cls(
-            strategies=strategy_names(options.strategies),
+            strategies=strategies,
             budgets=budgets,
             beyond=asked[len(budgets) :] if options.budgets else (),
             seeds=options.seeds,

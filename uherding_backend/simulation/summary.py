@@ -200,17 +200,16 @@ def _in_regime(
     inside: NDArray[np.bool_], accuracy: Mapping[str, Curves], baseline: str
 ) -> dict[str, InRegime]:
     means = {name: curves[:, inside].mean(axis=1) for name, curves in accuracy.items()}
-    differences = {name: estimate(mean - means[baseline]) for name, mean in means.items()}
-    best = max(differences.values(), key=lambda difference: difference.mean)
-    bar = best.mean - (0.0 if math.isnan(best.error) else best.error)
+    best = max(means.values(), key=lambda mean: float(mean.mean()))
+    behind = {name: estimate(best - mean) for name, mean in means.items()}
     return {
         name: InRegime(
-            accuracy=estimate(means[name]),
-            difference=difference,
-            best=difference.mean == best.mean,
-            close=difference.mean >= bar,
+            accuracy=estimate(mean),
+            difference=estimate(mean - means[baseline]),
+            best=mean.mean() == best.mean(),
+            close=behind[name].mean <= (0.0 if len(mean) < 2 else behind[name].error),
         )
-        for name, difference in differences.items()
+        for name, mean in means.items()
     }
 
 

@@ -400,7 +400,9 @@ def test_budgets_beyond_the_pool_and_unseen_classes_are_pointed_out(
 
 def test_the_list_names_every_strategy(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "--list"]) == 0
-    assert capsys.readouterr().out.split() == sorted(STRATEGIES)
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split()[0] for line in lines) == sorted(STRATEGIES)
+    assert all(line.endswith(".") for line in lines)
 
 
 @pytest.mark.parametrize(

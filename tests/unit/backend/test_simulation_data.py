@@ -71,7 +71,8 @@ def test_labels_may_be_numbers_or_strings(tmp_path: Path, names: list[object]) -
     assert len(dataset.classes) == 2
     assert dataset.unseen == []
     assert sorted(set(dataset.data.labels.tolist())) == [0, 1]
-    assert (dataset.data.labels == dataset.data.test_labels).all()
+    assert dataset.data.test_labels.tolist() == [0, 1] * 20
+    assert sorted(dataset.data.labels.tolist()) == [0] * 20 + [1] * 20
 
 
 def test_the_digest_is_of_the_content(tmp_path: Path) -> None:
@@ -300,3 +301,20 @@ def test_the_digest_of_pictures_notices_a_changed_file(tmp_path: Path) -> None:
     parts.pool[0].path.write_bytes(b"other")
 
     assert digest_of(parts) != before
+
+
+def test_a_pool_that_is_sorted_by_class_is_mixed(tmp_path: Path) -> None:
+    rows, labels = np.eye(40, dtype=np.float32), np.repeat([0, 1], 20)
+    np.savez(
+        tmp_path / "sorted.npz",
+        features=rows,
+        labels=labels,
+        test_features=rows,
+        test_labels=labels,
+    )
+
+    data = load_dataset(tmp_path / "sorted.npz").data
+
+    assert 3 < data.labels[:20].sum() < 17
+    np.testing.assert_array_equal(data.labels, labels[data.features.argmax(axis=1)])
+    np.testing.assert_array_equal(data.test_labels, labels)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from model.simulate import LabelledData, Step
+from uherding_backend.errors import SettingsError
 from uherding_backend.simulation.arguments import Options
 from uherding_backend.simulation.data import Dataset
 from uherding_backend.simulation.figures import differences, learning_curves, styles
@@ -73,7 +74,8 @@ def test_regimes_are_means_over_their_budgets_with_the_paired_error() -> None:
 
 
 def test_the_best_and_those_within_its_standard_error_are_marked() -> None:
-    nearly = (np.array(BETTER) - 0.004).tolist()
+    scatter = np.array([[0.02], [-0.03], [0.0]])  # by seed
+    nearly = (np.array(BETTER) + scatter).tolist()
     clearly_less = (np.array(BETTER) - 0.02).tolist()
 
     summary = summary_of(random=RANDOM, uherding=BETTER, margin=nearly, entropy=clearly_less)
@@ -232,3 +234,21 @@ def test_no_two_of_many_strategies_look_the_same_even_in_grey() -> None:
 )
 def test_durations_are_in_one_unit(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_close_to_the_best_is_judged_by_the_paired_difference_even_if_random_is_best() -> None:
+    nearly = (np.array(RANDOM) - [[0.02], [0.0], [0.02]]).tolist()
+    scattered = (np.array(RANDOM) + [[0.02], [-0.03], [0.0]]).tolist()
+
+    rows = summary_of(random=RANDOM, margin=nearly, entropy=scattered).rows
+
+    assert [row.regimes[0].best for row in rows] == [True, False, False]
+    assert not rows[1].regimes[0].close  # behind by 0.013 with an error of 0.007
+    assert rows[2].regimes[0].close  # behind by 0.003 with an error of 0.015
+
+
+def test_a_strategy_that_needs_the_linear_classifier_is_refused_with_another() -> None:
+    options = Options(None, None, None, strategies="random,alfa-mix", classifier="mlp")
+
+    with pytest.raises(SettingsError, match="alfa-mix works only with --classifier linear"):
+        Plan.of(options, pool=3000)

@@ -1,9 +1,11 @@
 import numpy as np
+import pytest
 import torch
 
 from model.arrays import Features, Probabilities
 from model.badge import GradientMetric, gradient_distances, gradient_embeddings, residuals
 from model.clustering import EuclideanMetric, kmeans_plus_plus
+from model.errors import ModelError
 
 
 def pool(seed: int, size: int = 40, classes: int = 4) -> tuple[Probabilities, Features]:
@@ -86,3 +88,17 @@ def test_rows_the_classifier_is_sure_of_are_at_the_same_place() -> None:
     squared = GradientMetric(sure, features).squared_distances_to(0)
 
     np.testing.assert_array_equal(squared, 0.0)
+
+
+def test_pools_that_are_too_large_for_all_pairs_are_refused_with_what_to_do() -> None:
+    probabilities, features = np.full((10_001, 2), 0.5), np.ones((10_001, 1), dtype=np.float32)
+
+    with pytest.raises(ModelError, match=r"up to 10000, not 10001\. Choose `badge`"):
+        gradient_distances(probabilities, features)
+
+
+def test_gradients_that_are_too_many_to_write_down_are_refused() -> None:
+    wide = np.broadcast_to(np.float32(1.0), (10_000, 6_000))
+
+    with pytest.raises(ModelError, match=r"0\.6 billion numbers"):
+        gradient_embeddings(np.full((10_000, 10), 0.1), wide)

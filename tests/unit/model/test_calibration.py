@@ -56,9 +56,26 @@ def test_log_loss_is_finite_for_a_class_that_could_not_be_predicted() -> None:
 
 
 def test_among_equal_calibration_errors_the_least_log_loss_wins() -> None:
-    logits = np.array([[0.0, -np.inf]])  # no temperature changes anything
+    tied = np.array([1.0, 1.5])
 
-    assert best_temperature(logits, np.array([0])) == 1.0
+    def fall(gap: float) -> float:  # of the confidence, from the first temperature to the second
+        first, second = (softmax(np.array([[gap, 0.0]]), t)[0, 0] for t in tied)
+        return float(first - second)
+
+    # A wrong answer whose error falls with the temperature, a right one whose error rises as much.
+    wrong, low, high = 0.5, 3.0, 20.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fall(middle) > fall(wrong) else (low, middle)
+    logits, columns = np.array([[wrong, 0.0], [low, 0.0]]), np.array([1, 0])
+
+    chosen = best_temperature(logits, columns, tied)
+
+    errors = [expected_calibration_error(softmax(logits, t), columns) for t in tied]
+    losses = [log_loss(softmax(logits, t), columns) for t in tied]
+    assert errors[0] == pytest.approx(errors[1], abs=1e-13)
+    assert losses[1] < losses[0]
+    assert chosen == 1.5
 
 
 def test_finds_the_temperature_that_labels_were_drawn_with() -> None:
@@ -139,6 +156,7 @@ def test_the_seed_decides_and_the_same_seed_repeats() -> None:
     features = clusters(labels, spread=0.6)
 
     assert calibrate(features, labels, seed=5) == calibrate(features, labels, seed=5)
+    assert len({calibrate(features, labels, seed=seed).temperature for seed in range(5)}) > 1
 
 
 @pytest.mark.parametrize(

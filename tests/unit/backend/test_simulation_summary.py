@@ -238,7 +238,7 @@ def test_durations_are_in_one_unit(seconds: float, said: str) -> None:
 
 def test_close_to_the_best_is_judged_by_the_paired_difference_even_if_random_is_best() -> None:
     nearly = (np.array(RANDOM) - [[0.02], [0.0], [0.02]]).tolist()
-    scattered = (np.array(RANDOM) + [[0.02], [-0.03], [0.0]]).tolist()
+    scattered = (np.array(RANDOM) - [[-0.02], [0.03], [0.0]]).tolist()
 
     rows = summary_of(random=RANDOM, margin=nearly, entropy=scattered).rows
 

@@ -120,7 +120,7 @@ def _long_tail(labels: Labels) -> Rows:
 
 
 def _settings() -> list[Setting]:
-    thousand = tuple(range(200, 801, 100))
+    middle = tuple(range(200, 801, 100))  # the pool is smaller
     small = [
         Setting(
             "digits",
@@ -133,7 +133,7 @@ def _settings() -> list[Setting]:
             ablations=extractor == "patches" and not tail,
         )
         for extractor in ("patches", "efficientnet-lite0")
-        for tail, pool, budgets in ((False, 1000, LOW + thousand), (True, 340, (*LOW, 200)))
+        for tail, pool, budgets in ((False, 1000, LOW + middle), (True, 340, (*LOW, 200)))
     ]
     large = [
         Setting(dataset, extractor, tail, pool, LOW + MIDDLE + high, seeds=6)

@@ -91,6 +91,8 @@ def alfa_mix(situation: Situation, count: int) -> Selection:
         count=count,
         available=situation.available,
     )
+    if not uncertainty.any():  # as with one class only, which nothing can be mixed into
+        return at_random(situation, count)
     return _herd(situation, count, uncertainty, DEFAULT_RADIUS)
 
 

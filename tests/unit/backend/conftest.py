@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -177,3 +178,13 @@ def new_website() -> Iterator[Callable[[], Website]]:
 def website(new_website: Callable[[], Website]) -> Website:
     """One web server."""
     return new_website()
+
+
+@pytest.fixture
+def _logging_as_before() -> Iterator[None]:
+    """`main` sets logging up for the process; afterwards it is as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,14 +40,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, store: Store, studio: FakeLabe
     monkeypatch.setattr(connecting, "LabelStudio", lambda *_: studio)
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
-    """`main` sets logging up for the process."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("_logging_as_before")
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

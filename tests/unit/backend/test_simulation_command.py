@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import logging
 import os
 import shutil
 import signal
@@ -40,13 +39,7 @@ COLUMNS = ["strategy", "seed", "labels", "accuracy", "seconds"]
 BUDGETS = ("--budgets", "6,12,24")
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("_logging_as_before")
 
 
 def blobs(path: Path, *, rows: int = 120, seed: int = 0) -> Path:

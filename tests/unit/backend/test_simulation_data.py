@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +15,7 @@ from uherding_backend.simulation.data import load_dataset
 from uherding_backend.simulation.pictures import Picture, digest_of, in_csv, in_folders, split
 from uherding_backend.simulation.plan import Plan
 
-
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("_logging_as_before")
 
 
 def arrays(**other: object) -> dict[str, Any]:

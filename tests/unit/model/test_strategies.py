@@ -141,6 +141,16 @@ def test_alfa_mix_refuses_a_classifier_that_is_not_linear() -> None:
         STRATEGIES["alfa-mix"](here, 5)
 
 
+def test_alfa_mix_chooses_at_random_while_nothing_can_be_mixed_into_another_class() -> None:
+    def chosen(seed: int) -> list[int]:
+        here = situation(0, seed=seed)
+        here.labels[:12] = 2
+        here.available[:12] = False
+        return list(STRATEGIES["alfa-mix"](here, 5).rows)
+
+    assert len({tuple(chosen(seed)) for seed in range(4)}) == 4
+
+
 def test_every_strategy_has_a_sentence() -> None:
     assert sorted(STRATEGY_NAMES) == EVERY
     assert DEFAULT_STRATEGY in STRATEGIES

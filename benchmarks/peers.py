@@ -13,7 +13,7 @@ from skactiveml.pool import Badge, CoreSet, Falcun, MaxHerding, ProbCover, TypiC
 
 from model.arrays import UNLABELED
 from model.calibration import softmax
-from model.coverage import Selection
+from model.greedy import Selection
 from model.situation import Situation
 from model.strategies import Strategy, at_random
 

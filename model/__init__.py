@@ -10,6 +10,7 @@ import os
 # this setting 22 s.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # noqa: TID251 - written, not read
 
-from model.coverage import Selection, coverage, select
+from model.coverage import coverage, select
+from model.greedy import Selection
 
 __all__ = ["Selection", "coverage", "select"]

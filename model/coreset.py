@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from model.arrays import Features, Mask, Rows
 from model.clustering import EuclideanMetric
-from model.coverage import Selection
+from model.greedy import Selection
 
 DIAMETER = 2.0  # no two unit rows are farther apart
 TIE = 1e-12  # squared distances closer than this are equal: lowest row wins

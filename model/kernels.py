@@ -42,8 +42,8 @@ class Kernel(Protocol):
         """Similarity of every row to this one, (n,), off by EXACT at most; may be slow."""
         ...
 
-    def distinct(self, rows: Rows) -> Rows:
-        """Without rows that are known to be equal to a lower one of them; ascending."""
+    def alike(self, rows: Rows) -> NDArray[np.int64]:
+        """A number for each row, equal for rows that are known to be copies of each other."""
         ...
 
 
@@ -91,10 +91,9 @@ class GaussianKernel:
             return np.asarray(self.block(np.array([row]))[0])
         return similarity_to(self.points, row, self.radius)
 
-    def distinct(self, rows: Rows) -> Rows:
-        """As `Kernel.distinct`."""
-        _, firsts = np.unique(self.points[rows], axis=0, return_index=True)
-        return np.asarray(rows[np.sort(firsts)])
+    def alike(self, rows: Rows) -> NDArray[np.int64]:
+        """As `Kernel.alike`."""
+        return alike(self.points[rows])
 
 
 class TopHatKernel:
@@ -125,8 +124,8 @@ class TopHatKernel:
         """As `Kernel.column`."""
         return np.asarray(self.block(np.array([row]))[0])
 
-    def distinct(self, rows: Rows) -> Rows:
-        """As `Kernel.distinct`."""
+    def alike(self, rows: Rows) -> NDArray[np.int64]:
+        """As `Kernel.alike`."""
         return rows
 
 
@@ -161,8 +160,8 @@ class BadgeKernel:
         rows = np.array([row])
         return np.asarray(self._raised(rows, self.gaussian.column(row)[None])[0])
 
-    def distinct(self, rows: Rows) -> Rows:
-        """As `Kernel.distinct`."""
+    def alike(self, rows: Rows) -> NDArray[np.int64]:
+        """As `Kernel.alike`."""
         return rows
 
     def _raised(self, rows: Rows, similarities: Similarities) -> Similarities:
@@ -226,6 +225,12 @@ def similarity_to(points: Points, row: int, radius: float) -> NDArray[np.float64
         differences = points[block] - points[row]
         squared[block] = np.einsum("nd,nd->n", differences, differences)
     return np.exp(-squared / (radius * radius))
+
+
+def alike(points: NDArray[np.floating]) -> NDArray[np.int64]:
+    """A number for each point, equal for equal points."""
+    _, which = np.unique(points, axis=0, return_inverse=True)
+    return np.asarray(which.reshape(-1))
 
 
 def blocks(count: int, width: int) -> Iterator[slice]:

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from model.arrays import UNLABELED, Features, Inputs, Labels, Mask, Probabilities, Uncertainty
 from model.calibration import Calibration, softmax
 from model.classifier import Classifier, Train, train
-from model.coverage import Selection, coverage
+from model.coverage import coverage
 from model.errors import ModelError
+from model.greedy import Selection
+from model.greedy import ignore as no_progress
 from model.names import DEFAULT_STRATEGY
+from model.neighbours import NeighbourGraph
 from model.situation import OURS, Adaptation, Situation
 from model.strategies import STRATEGIES, Strategy
 from model.uncertainty import margin
@@ -51,7 +54,9 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
     fit: Train = train,
     adaptation: Adaptation = OURS,
     seed: int = 0,
+    graph: NeighbourGraph | None = None,
     on_step: Callable[[str], None] = ignore,
+    on_progress: Callable[[float], None] = no_progress,
 ) -> Ranking:
     """Train, calibrate, and choose the rows to label next, most useful first.
 
@@ -69,14 +74,25 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
         fit: How the classifier is trained.
         adaptation: How temperature and radius follow the labels.
         seed: Decides what is left to chance, as which labels are held out together.
+        graph: Of the features, if it is at hand: with many labels it makes selection short.
         on_step: Called with the name of each step as it begins.
+        on_progress: Called with the share of the selection that is done.
     """
     _check_labels(features, labels, class_count)
     clock = _Clock(on_step)
     unlabeled = labels == UNLABELED
     available = unlabeled if candidates is None else unlabeled & candidates
     situation = Situation(
-        features, labels, available, seed, class_count, inputs, fit, adaptation=adaptation
+        features,
+        labels,
+        available,
+        seed,
+        class_count,
+        inputs,
+        fit,
+        adaptation=adaptation,
+        graph=graph,
+        on_progress=on_progress,
     )
     with clock.step("classifier"):
         classifier = situation.classifier

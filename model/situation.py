@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from model.arrays import UNLABELED, Features, Inputs, Labels, Mask, Probabilities, Rows, Uncertainty
 from model.calibration import SPLITS, Calibration, calibrate, softmax
 from model.classifier import Classifier, Train, train
+from model.greedy import ignore
 from model.kernels import PoolDistances
+from model.neighbours import NeighbourGraph
 from model.radius import SMALLEST, TYPICAL, Radius, labeled_radius
 
 Measure = Callable[[Probabilities], Uncertainty]
@@ -47,6 +49,8 @@ class Situation:
         fit: How the classifier is trained.
         distances: Between all rows, where they are at hand already.
         adaptation: How temperature and radius follow the labels.
+        graph: Of the features, where it is at hand already.
+        on_progress: Called with the share of the selection that is done.
     """
 
     features: Features
@@ -58,6 +62,8 @@ class Situation:
     fit: Train = train
     distances: PoolDistances | None = None
     adaptation: Adaptation = OURS
+    graph: NeighbourGraph | None = None
+    on_progress: Callable[[float], None] = ignore
 
     @cached_property
     def labeled(self) -> Rows:

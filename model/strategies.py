@@ -15,8 +15,9 @@ from model.badge import GradientMetric, gradient_distances, gradient_embeddings,
 from model.classifier import LinearClassifier
 from model.clustering import kmeans, kmeans_plus_plus, nearest_rows
 from model.coreset import k_center_greedy
-from model.coverage import Selection, select, select_by
+from model.coverage import select, select_by
 from model.errors import ModelError
+from model.greedy import Selection
 from model.kernels import BadgeKernel, GaussianKernel, TopHatKernel
 from model.medoids import kmedoids, pam
 from model.probcover import purity_radius
@@ -202,6 +203,8 @@ def _herd(situation: Situation, count: int, uncertainty: Uncertainty, radius: fl
         radius=radius,
         candidates=situation.available,
         distances=situation.distances,
+        graph=situation.graph,
+        on_progress=situation.on_progress,
     )
 
 

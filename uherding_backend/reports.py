@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from model.coverage import Selection
 from model.duplicates import NOT_A_COPY
+from model.greedy import Selection
 from model.pipeline import Ranking
 from uherding_backend.labels import Labels, TaskId
 from uherding_backend.options import Options

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from model.arrays import UNLABELED
-from model.coverage import Selection
 from model.errors import ModelError
+from model.greedy import Selection
 from model.simulate import LabelledData, Trial
 from model.situation import Situation
 from model.strategies import STRATEGIES

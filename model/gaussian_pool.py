@@ -1,0 +1,258 @@
+"""Gaussian similarities of a large pool: float32 blocks that are never too low, and exact ones.
+
+A block is one matrix product and one exponential. In float32 a squared distance that comes from a
+matrix product is off by about 1e-6; the blocks add what it may be off by, so that gains computed
+from them are upper bounds. Where that does not decide, the differences are taken in float64.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.arrays import Features, Rows
+from model.kernels import alike, blocks, squared_distances
+
+PRODUCT_ERROR = 3e-6  # of a squared distance in float32 between points of length 1
+SUM_ERROR = 4e-6  # of float32 coverage and sums, as a share
+ITSELF = 1.0 + SUM_ERROR  # what a block has for the similarity of a row to itself
+BLOCK = 512  # rows and columns of a block: 1 MB, which stays in the cache
+LONGEST_SUM = 1_024
+WIDE = 2_000_000  # similarities computed at once where some rows meet all points, 8 MB
+
+
+@dataclass
+class Effort:
+    """What was computed so far."""
+
+    similarities: int = 0
+
+
+Block = tuple[slice, slice, torch.Tensor]  # rows, columns, and what belongs to each pair of them
+
+
+class GaussianPool:
+    """exp(-||a - b||^2 / radius^2) between the rows of a pool and its points."""
+
+    def __init__(self, features: Features, radius: float, points: Rows | None = None) -> None:
+        """Keep what every block needs.
+
+        Args:
+            features: The pool.
+            radius: Distance, in feature units, at which similarity has fallen to 1/e.
+            points: Rows that want to be covered; all of them if not given.
+        """
+        self.features = features
+        self.radius = radius
+        self.points = np.arange(len(features)) if points is None else points
+        self.effort = Effort()
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    @cached_property
+    def right(self) -> torch.Tensor:
+        """The points with two more columns, (n, d + 2): one side of the product.
+
+        Distances do not change when all points move, and shorter points round less: they are
+        centred.
+        """
+        lifted = np.empty((len(self), self.features.shape[1] + 2), dtype=np.float32)
+        centred = lifted[:, :-2]
+        np.subtract(self.features, self.features.mean(axis=0), out=centred)
+        lifted[:, -2] = 1.0
+        lifted[:, -1] = np.einsum("nd,nd->n", centred, centred)
+        return torch.from_numpy(lifted).to(self.device)
+
+    @cached_property
+    def error(self) -> float:
+        """How far an exponent may be too high or too low, before `left` raises it."""
+        longest = float(self.right[:, -1].max()) if len(self) > 0 else 0.0
+        return PRODUCT_ERROR * longest / self.radius**2 + SUM_ERROR
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def left(self, rows: slice | torch.Tensor) -> torch.Tensor:
+        """The other side of the product: with `right` it gives exponents that are not too low."""
+        points = self.right[rows]
+        lengths = points[:, -1:]
+        lifted = torch.cat([2.0 * points[:, :-2], -lengths, -torch.ones_like(lengths)], dim=1)
+        lifted *= 1.0 / self.radius**2
+        lifted[:, -2] += self.error
+        return lifted
+
+    def exponents(self, left: torch.Tensor, right: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+        """-||a - b||^2 / radius^2, (left, right), not too low and too high by 2 `error` at most."""
+        self.effort.similarities += len(left) * len(right)
+        torch.mm(left, right.T, out=out)
+        return out.clamp_(max=SUM_ERROR) if self.error > 1e-3 else out
+
+    def symmetric_blocks(self, *, exponents: bool = False) -> Iterator[Block]:
+        """All pairs of rows, each computed once: the blocks on and above the diagonal.
+
+        A block is overwritten by the next one.
+
+        Args:
+            exponents: Give the exponents themselves, not their exponentials.
+        """
+        memory = torch.empty(BLOCK * BLOCK, device=self.device)
+        for rows in slices(len(self), BLOCK):
+            left = self.left(rows)
+            for columns in slices(len(self), BLOCK, rows.start):
+                shape = (rows.stop - rows.start, columns.stop - columns.start)
+                block = memory[: shape[0] * shape[1]].view(shape)
+                self.exponents(left, self.right[columns], block)
+                if not exponents:
+                    block.exp_()
+                if rows == columns:
+                    block.fill_diagonal_(0.0 if exponents else ITSELF)
+                yield rows, columns, block
+
+    def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
+        """Similarities to all points: some rows at a time, and (rows, points) to write into."""
+        right = self._right_points
+        step = max(1, WIDE // max(1, len(right)))
+        memory = torch.empty(min(step, len(rows)), len(right), device=self.device)
+        for part in slices(len(rows), step):
+            block = memory[: part.stop - part.start]
+            chosen = torch.from_numpy(rows[part]).to(self.device)
+            self.exponents(self.left(chosen), right, block).exp_()
+            place = self._place[chosen]
+            own = place >= 0
+            block[own.nonzero()[:, 0], place[own]] = ITSELF
+            yield part, block
+
+    def exact(self, row: int, points: Rows) -> NDArray[np.float64]:
+        """Similarity of one row to some of the points, correct to the last digits."""
+        self.effort.similarities += len(points)
+        squared = np.empty(len(points))
+        centre = self.features[row].astype(np.float64)
+        for block in blocks(len(points), self.features.shape[1]):
+            differences = self.features[self.points[points[block]]] - centre
+            squared[block] = np.einsum("nd,nd->n", differences, differences)
+        return np.exp(squared * (-1.0 / self.radius**2))
+
+    def of_rows(self, rows: Rows) -> "GaussianPool":
+        """The pool of these rows alone, all of them points."""
+        if len(rows) == len(self):
+            return self
+        other = GaussianPool(self.features[rows], self.radius)
+        other.effort = self.effort
+        other.right = self.right[torch.from_numpy(rows).to(self.device)]
+        other.error = self.error
+        return other
+
+    def with_points(self, points: Rows) -> "GaussianPool":
+        """The same rows with fewer points."""
+        other = GaussianPool(self.features, self.radius, points)
+        other.effort = self.effort
+        other.right = self.right
+        other.error = self.error
+        return other
+
+    def kept(self) -> "KeptPool":
+        """The same with all similarities kept."""
+        other = KeptPool(self.features, self.radius)
+        other.effort = self.effort
+        other.right = self.right
+        other.error = self.error
+        other.compute()
+        return other
+
+    def lower(self, rows: Rows, right: torch.Tensor) -> torch.Tensor:
+        """Similarities (rows, right) that are at most the true ones."""
+        left = self.left(torch.from_numpy(rows).to(self.device))
+        left[:, -2] -= 2.0 * self.error
+        block = torch.empty(len(left), len(right), device=self.device)
+        return self.exponents(left, right, block).exp_()
+
+    def share_above(self, rows: Rows, points: Rows, floor: NDArray[np.float64]) -> float:
+        """The share of these pairs that are more similar than the floor of the point."""
+        right = self._right_points[torch.from_numpy(points).to(self.device)]
+        block = torch.empty(len(rows), len(points), device=self.device)
+        self.exponents(self.left(torch.from_numpy(rows).to(self.device)), right, block).exp_()
+        above = block > torch.from_numpy(floor.astype(np.float32)).to(self.device)
+        return float(above.double().mean())
+
+    def alike(self, rows: Rows) -> NDArray[np.int64]:
+        """A number for each row, equal for copies of each other."""
+        return alike(self.features[rows])
+
+    def covered_by(self, labeled: Rows) -> NDArray[np.float64]:
+        """Exact similarity of every point to the nearest of these rows; 0 if there are none."""
+        if len(labeled) == 0:
+            return np.zeros(len(self.points))
+        nearest = self._nearest(labeled)
+        covered = np.empty(len(self.points))
+        for block in blocks(len(self.points), self.features.shape[1]):
+            differences = self.features[self.points[block]].astype(np.float64)
+            differences -= self.features[nearest[block]]
+            covered[block] = np.einsum("nd,nd->n", differences, differences)
+        return np.exp(covered * (-1.0 / self.radius**2))
+
+    def _nearest(self, labeled: Rows) -> Rows:
+        """The nearest of these rows to every point; float64 decides where float32 cannot tell."""
+        left = self.left(torch.from_numpy(labeled).to(self.device))
+        nearest = np.empty(len(self.points), dtype=np.int64)
+        for part in slices(len(self.points), max(1, 8 * WIDE // len(labeled))):
+            right = self._right_points[part]
+            block = torch.empty(len(labeled), len(right), device=self.device)
+            self.exponents(left, right, block)
+            best, which = block.max(dim=0)
+            chosen = which.cpu().numpy()
+            rivals = (block >= best - 2.0 * self.error).sum(dim=0).cpu().numpy()
+            for close in np.array_split(np.flatnonzero(rivals > 1), 1 + len(labeled) // 1000):
+                points = self.features[self.points[part][close]].astype(np.float64)
+                squared = squared_distances(points, self.features[labeled].astype(np.float64))
+                chosen[close] = squared.argmin(axis=1)
+            nearest[part] = labeled[chosen]
+        return nearest
+
+    @cached_property
+    def _right_points(self) -> torch.Tensor:
+        if np.array_equal(self.points, np.arange(len(self))):
+            return self.right
+        return self.right[torch.from_numpy(self.points).to(self.device)]
+
+    @cached_property
+    def _place(self) -> torch.Tensor:
+        """Where each row is among the points, -1 = it is none of them."""
+        place = np.full(len(self), -1)
+        place[self.points] = np.arange(len(self.points))
+        return torch.from_numpy(place).to(self.device)
+
+
+class KeptPool(GaussianPool):
+    """The same with all similarities kept: 4 bytes for every pair of rows."""
+
+    def compute(self) -> None:
+        """Compute every pair once."""
+        self.matrix = torch.empty(len(self), len(self), device=self.device)
+        for rows, columns, block in self.symmetric_blocks():
+            self.matrix[rows, columns] = block
+            self.matrix[columns, rows] = block.T
+
+    def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
+        """As `GaussianPool.upper_rows`."""
+        step = max(1, WIDE // max(1, len(self)))
+        memory = torch.empty(min(step, len(rows)), len(self), device=self.device)
+        for part in slices(len(rows), step):
+            block = memory[: part.stop - part.start]
+            chosen = torch.from_numpy(rows[part]).to(self.device)
+            torch.index_select(self.matrix, 0, chosen, out=block)
+            yield part, block
+
+
+def weighted_sums(block: torch.Tensor, weights: torch.Tensor) -> NDArray[np.float64]:
+    """Of each row, (rows,); longer sums in float32 alone would be off by more than SUM_ERROR."""
+    sums = torch.zeros(len(block), dtype=torch.float64, device=block.device)
+    for part in slices(len(weights), LONGEST_SUM):
+        sums += torch.mv(block[:, part], weights[part])
+    return sums.cpu().numpy()
+
+
+def slices(stop: int, step: int, start: int = 0) -> Iterator[slice]:
+    """Consecutive parts of range(start, stop)."""
+    return (slice(first, min(first + step, stop)) for first in range(start, stop, step))

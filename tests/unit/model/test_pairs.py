@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from model.pairs import Fragment, Pairs, PairsBuilder, merged
+
+
+def pairs_of(*points: list[int]) -> Pairs:
+    """The points of each candidate; a pair's similarity is 0.01 x the point."""
+    flat = np.concatenate([np.array(some, dtype=np.int32) for some in points])
+    starts = np.concatenate([[0], np.cumsum([len(some) for some in points])])
+    return Pairs(starts, flat, (0.01 * flat).astype(np.float32))
+
+
+def points_of(pairs: Pairs) -> list[list[int]]:
+    """The points of each candidate, in any order."""
+    return [
+        sorted(pairs.points[pairs.of(candidate)].tolist())
+        for candidate in range(len(pairs.starts) - 1)
+    ]
+
+
+def fragment(*pairs: tuple[int, int]) -> Fragment:
+    candidates, points = np.array(pairs).reshape(-1, 2).T
+    similarities = (0.01 * points).astype(np.float32)
+    return Fragment(candidates.astype(np.uint16), points.astype(np.int32), similarities)
+
+
+def test_the_pairs_of_a_candidate_lie_together() -> None:
+    pairs = pairs_of([4, 2], [], [7], [1, 3, 5])
+
+    assert len(pairs) == 6
+    assert pairs.points[pairs.of(0)].tolist() == [4, 2]
+    assert pairs.points[pairs.of(1)].tolist() == []
+    assert pairs.points[pairs.of(3)].tolist() == [1, 3, 5]
+
+
+def test_the_pairs_of_many_candidates_come_in_their_order() -> None:
+    pairs = pairs_of([4, 2], [], [7], [1, 3, 5])
+
+    places, begins = pairs.of_many(np.array([3, 1, 0, 1]))
+
+    assert pairs.points[places].tolist() == [1, 3, 5, 4, 2]
+    assert begins.tolist() == [0, 3, 3, 5]
+    assert pairs.counts(np.array([3, 1, 0, 1])).tolist() == [3, 0, 2, 0]
+
+
+def test_no_candidates_have_no_pairs() -> None:
+    places, begins = pairs_of([4, 2], [7]).of_many(np.empty(0, dtype=np.int64))
+
+    assert len(places) == len(begins) == 0
+
+
+def test_fragments_may_come_in_any_order() -> None:
+    builder = PairsBuilder(size=7, block=3)
+    builder.add(2, fragment((0, 50)))
+    builder.add(0, fragment((2, 30), (0, 10)))
+    builder.add(2, fragment((0, 20)))
+    builder.add(0, fragment((0, 60), (2, 40)))
+
+    pairs = builder.build()
+
+    assert points_of(pairs) == [[10, 60], [], [30, 40], [], [], [], [20, 50]]
+
+
+def test_similarities_stay_with_their_pairs() -> None:
+    builder = PairsBuilder(size=5, block=2)
+    builder.add(1, fragment((1, 90), (0, 80)))
+    builder.add(0, fragment((1, 70)))
+    builder.add(1, fragment((0, 60)))
+
+    pairs = builder.build()
+
+    np.testing.assert_allclose(pairs.similarities, 0.01 * pairs.points, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0, 1, 6])
+def test_where_nothing_was_found_there_are_no_pairs(size: int) -> None:
+    pairs = PairsBuilder(size, block=3).build()
+
+    assert points_of(pairs) == [[]] * size
+
+
+def test_merged_pairs_are_those_of_both() -> None:
+    left, right = pairs_of([1, 9], [], [3], []), pairs_of([], [4], [8, 2], [])
+
+    both = merged(left, right)
+
+    assert points_of(both) == [[1, 9], [4], [2, 3, 8], []]
+    np.testing.assert_allclose(both.similarities, 0.01 * both.points, rtol=1e-6)

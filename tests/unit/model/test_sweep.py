@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+from model.gaussian_pool import BLOCK, GaussianPool
+from model.greedy import ignore
+from model.pairs import Pairs
+from model.sweep import GainsAt, PairsAbove, sweep
+from tests.support import reference_arrays
+from tests.support.pools import clustered, uncertainties
+
+SIZE = 2 * BLOCK + 100
+RADIUS = 0.4
+
+
+def dense(pairs: Pairs) -> tuple[reference_arrays.Floats, reference_arrays.Floats]:
+    """How often every (candidate, point) is there, and with which similarity."""
+    size = len(pairs.starts) - 1
+    candidates = np.repeat(np.arange(size), np.diff(pairs.starts))
+    count, similarity = np.zeros((size, size)), np.zeros((size, size))
+    np.add.at(count, (candidates, pairs.points), 1.0)
+    similarity[candidates, pairs.points] = pairs.similarities
+    return count, similarity
+
+
+def test_pairs_above_a_threshold_of_each_point_are_all_found_once() -> None:
+    features, thresholds = clustered(0, SIZE, 16), uncertainties(1, SIZE)
+    pool = GaussianPool(features, RADIUS)
+    observer = PairsAbove(pool, thresholds)
+
+    sweep(pool, [observer], ignore)
+
+    kernel = reference_arrays.similarities(features, RADIUS)
+    count, similarity = dense(observer.pairs())
+    assert (count[kernel > thresholds] == 1.0).all()
+    assert (count[kernel * np.exp(2.0 * pool.error) * (1 + 1e-6) < thresholds] == 0.0).all()
+    np.testing.assert_allclose(similarity, np.where(count > 0, kernel, 0.0), atol=1e-4)
+
+
+def test_gains_at_several_moments_are_bounds_and_tight() -> None:
+    features, weights = clustered(2, SIZE, 16), uncertainties(3, SIZE, zeros=0.2) / SIZE
+    pool = GaussianPool(features, RADIUS)
+    moments = [np.zeros(SIZE), uncertainties(4, SIZE), np.full(SIZE, 0.999)]
+    observers = [GainsAt(pool, weights, covered) for covered in moments]
+
+    sweep(pool, observers, ignore)
+
+    kernel = reference_arrays.similarities(features, RADIUS)
+    for observer, covered in zip(observers, moments, strict=True):
+        gains = np.maximum(kernel - covered, 0.0) @ weights
+        excess = observer.gains() - gains
+        assert excess.min() >= 0.0
+        assert excess.max() <= 3.0 * pool.error * (kernel @ weights).max()
+
+
+@pytest.mark.parametrize("size", [BLOCK - 1, SIZE])
+def test_the_share_that_is_done_grows_from_0_to_1(size: int) -> None:
+    pool = GaussianPool(clustered(5, size, 4), RADIUS)
+    shares: list[float] = []
+
+    sweep(pool, [], shares.append)
+
+    assert (np.diff([0.0, *shares, 1.0]) >= 0.0).all()
+    assert len(shares) >= size // BLOCK

@@ -80,9 +80,10 @@ def maximise(
     """Choose up to `count` available rows; ties go to the lowest row."""
     greedy = _LazyGreedy(objective, available)
     chosen: list[tuple[int, float]] = []
-    for taken in range(min(max(count, 0), int(available.sum()))):
+    wanted = min(max(count, 0), int(available.sum()))
+    while len(chosen) < wanted:
         chosen.append(greedy.choose())
-        on_progress((taken + 1) / count)
+        on_progress(len(chosen) / wanted)
     return Selection(
         rows=np.array([row for row, _ in chosen], dtype=np.int64),
         gains=np.array([gain for _, gain in chosen], dtype=np.float64),
@@ -122,7 +123,7 @@ class _LazyGreedy:
         refreshed, compared = REFRESHED_AT_ONCE, 1  # rows at once, doubled whenever not enough
         while True:
             winner, best = self._winner()
-            if self.beyond > -np.inf and self.beyond >= best - self.objective.tie:
+            if self._better_beyond(winner, best):
                 self._find_front(2 * max(len(self.front), FRONT // 2))
                 continue
             rivals = self._rivals(winner, best)
@@ -144,6 +145,14 @@ class _LazyGreedy:
         gains = np.where(known, self.upper[self.front], -np.inf)
         best = float(gains.max())
         return int(self.front[np.argmax(gains >= best - self.objective.tie)]), best
+
+    def _better_beyond(self, winner: int, best: float) -> bool:
+        """Whether a row outside of the front may be better than all in it."""
+        if not np.isfinite(self.beyond):
+            return self.beyond > 0.0
+        if winner < 0:
+            return bool(self.upper[self.front].max() < self.beyond)
+        return self.beyond >= best - self.objective.tie
 
     def _rivals(self, winner: int, best: float) -> Rows:
         """Rows that may still turn out to be better than the winner, ascending."""

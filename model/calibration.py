@@ -82,11 +82,8 @@ def expected_calibration_error(
 
     0 = of all answers given with 80 % confidence 80 % are right, and so on; 1 is the worst.
     """
-    confidences = probabilities.max(axis=1)
     correct = probabilities.argmax(axis=1) == correct_class_columns
-    bin_of = np.clip(np.ceil(confidences * bins).astype(np.int64) - 1, 0, bins - 1)
-    surplus = np.bincount(bin_of, weights=confidences - correct, minlength=bins)  # (bins,)
-    return float(np.abs(surplus).sum() / max(1, len(probabilities)))
+    return _binned_error(probabilities.max(axis=1), correct, bins)
 
 
 def log_loss(probabilities: Probabilities, correct_class_columns: Columns) -> float:
@@ -101,13 +98,25 @@ def best_temperature(
     temperatures: NDArray[np.float64] = TEMPERATURES,
 ) -> float:
     """The temperature with the least calibration error; among equals, the least log-loss."""
+    correct = logits.argmax(axis=1) == correct_class_columns  # the same at every temperature
+    behind = (logits - logits.max(axis=1, keepdims=True)).T.copy()  # (c, n), 0 for the likeliest
 
-    def errors(temperature: float) -> tuple[float, float]:
-        probabilities = softmax(logits, temperature)
-        error = expected_calibration_error(probabilities, correct_class_columns)
-        return round(error, 12), log_loss(probabilities, correct_class_columns)
+    def error(temperature: float) -> float:
+        confidences = 1.0 / np.exp(behind / temperature).sum(axis=0)  # all that is needed of it
+        return round(_binned_error(confidences, correct, BINS), 12)
 
-    return min((float(temperature) for temperature in temperatures), key=errors)
+    def loss(temperature: float) -> float:
+        return log_loss(softmax(logits, temperature), correct_class_columns)
+
+    errors = {float(temperature): error(float(temperature)) for temperature in temperatures}
+    least = min(errors.values())
+    return min((temperature for temperature in errors if errors[temperature] == least), key=loss)
+
+
+def _binned_error(confidences: NDArray[np.float64], correct: NDArray[np.bool_], bins: int) -> float:
+    bin_of = np.clip(np.ceil(confidences * bins).astype(np.int64) - 1, 0, bins - 1)
+    surplus = np.bincount(bin_of, weights=confidences - correct, minlength=bins)  # (bins,)
+    return float(np.abs(surplus).sum() / max(1, len(confidences)))
 
 
 def _reason_not_to_fit(labels: Labels) -> str:

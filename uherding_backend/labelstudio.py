@@ -53,10 +53,15 @@ class Webhook:
 
 
 class LabelStudio:
-    """One Label Studio server, as one user. Both token kinds work."""
+    """One Label Studio server, as one user. Both token kinds work.
+
+    Attributes:
+        waited_seconds: How long its answers took so far, images not counted.
+    """
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url.rstrip("/")
+        self.waited_seconds = 0.0
         self._token = token
         self._access = ""  # a personal access token is traded for one of these
         self._access_until = 0.0
@@ -195,7 +200,9 @@ class LabelStudio:
                 return
 
     def _json(self, method: str, path: str, **options: Any) -> Any:  # noqa: ANN401 - JSON
+        asked = time.monotonic()
         response = self._request(method, path, **options)
+        self.waited_seconds += time.monotonic() - asked
         if not response.content:
             return {}
         try:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.arrays import Features, Rows
-from model.duplicates import NOT_A_COPY, near_duplicates
+from model.duplicates import NOT_A_COPY
 from model.features import Extractor
 from uherding_backend.image_loading import ImageLoader
 from uherding_backend.images_source import ImageSource
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.options import Options
+from uherding_backend.pool_copies import pool_copies
 from uherding_backend.project_extractor import (
     Progress,
     ProjectExtractor,
@@ -24,7 +25,7 @@ from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
 from uherding_backend.store.projects import ExtractorInUse
 
-COMPARED_IMAGES = 20_000  # looking for copies compares all pairs: about 1 s for so many
+COMPARED_IMAGES = 20_000  # looking for copies compares all pairs: seconds for so many
 RETRIES = 64  # unreadable images tried again in each round: a dead host must not stop it
 
 
@@ -56,23 +57,23 @@ class PoolFeatures:
         extractor = ProjectExtractor(self.store, self.options, loader, self.progress).get(
             self.store.pool.items(self.project)
         )
-        missing = self._missing(extractor)
-        for chunk in loader.load(
-            missing, extractor.image_size, lambda done: self.progress("features", done)
-        ):
-            embed(self.store, self.project, extractor, chunk.items, chunk.images)
-        return self._stored(extractor)
-
-    def _missing(self, extractor: Extractor) -> list[Item]:
-        known = feature_store_of(self.store).known(extractor.version)
         items = self.store.pool.items(self.project)
+        if missing := self._missing(extractor, items):
+            for chunk in loader.load(
+                missing, extractor.image_size, lambda done: self.progress("features", done)
+            ):
+                embed(self.store, self.project, extractor, chunk.items, chunk.images)
+            items = self.store.pool.items(self.project)
+        return self._stored(extractor, items)
+
+    def _missing(self, extractor: Extractor, items: list[Item]) -> list[Item]:
+        known = feature_store_of(self.store).known(extractor.version)
         broken = [item for item in items if item.problem]
         new = [item for item in items if not item.problem and item.content_hash not in known]
         again = np.random.default_rng(self.seed).permutation(len(broken))[:RETRIES]
         return new + [broken[row] for row in sorted(again)]
 
-    def _stored(self, extractor: Extractor) -> Pool:
-        items = self.store.pool.items(self.project)
+    def _stored(self, extractor: Extractor, items: list[Item]) -> Pool:
         readable = [item for item in items if item.content_hash and not item.problem]
         require_images(len(readable))
         hashes = [item.content_hash or "" for item in readable]
@@ -82,11 +83,11 @@ class PoolFeatures:
             features=rows,
             extractor=self.store.projects.get(self.project).extractor,
             unreadable=len(items) - len(readable),
-            copies=self._copies(rows),
+            copies=self._copies(rows, [extractor.version, *hashes]),
         )
 
-    def _copies(self, rows: Features) -> Rows:
+    def _copies(self, rows: Features, made_of: list[str]) -> Rows:
         """Near-copies among the images; not looked for where that would take too long."""
         if len(rows) > COMPARED_IMAGES:
             return np.full(len(rows), NOT_A_COPY, dtype=np.int64)
-        return near_duplicates(rows)
+        return pool_copies(self.store.project_dir(self.project), rows, made_of)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import secrets
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from model.arrays import UNLABELED, Images
 from model.duplicates import NOT_A_COPY
 from model.names import FINETUNE
+from model.neighbours import NeighbourGraph
 from model.networks import checked_start
 from model.pipeline import Ranking, rank_pool
 from model.strategies import STRATEGIES
@@ -26,10 +28,12 @@ from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
+from uherding_backend.pool_graph import graph_pays, pool_graph
 from uherding_backend.pool_images import pool_images
 from uherding_backend.publishing import Switch, Upload, plan, queue_predictions, version_name
 from uherding_backend.reports import queue_entries, round_report
 from uherding_backend.settings import Settings
+from uherding_backend.stopwatch import Stopwatch
 from uherding_backend.store import Project, Round, RoundState, Store
 from uherding_backend.store.projects import Sighting
 from uherding_backend.training import CHECKPOINT, CurrentStep, training
@@ -49,7 +53,7 @@ class RoundRunner:
     project: Project
     round: Round
     clock: Callable[[], float]
-    seconds: dict[str, float] = field(default_factory=dict)
+    stopwatch: Stopwatch
 
     def run(self) -> None:
         """Compute the queue, unless an interrupted run already did, and publish it."""
@@ -141,66 +145,84 @@ class RoundRunner:
             fit=how.fit,
             adaptation=how.adaptation,
             seed=self.round.id,
+            graph=self._graph(pool, int((row_labels != UNLABELED).sum())),
             on_step=step.begin,
+            on_progress=step.progress,
         )
-        self.seconds.update(ranking.seconds)
+        self.stopwatch.seconds.update(ranking.seconds)
         return ranking
+
+    def _graph(self, pool: Pool, labeled: int) -> NeighbourGraph | None:
+        if not graph_pays(len(pool.features), labeled):
+            return None
+        with self._step("neighbours"):
+            directory = self.store.project_dir(self.project.id)
+            return pool_graph(directory, pool.features, partial(self._progress, "neighbours"))
 
     def keep(
         self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options, ranking: Ranking
     ) -> None:
         """Store the outcome, so that a restart goes on from here."""
-        path = outcome_path(self.store, self.project.id, self.round.id)
-        save_outcome(path, pool.tasks, schema.classes, ranking)
-        self.store.rounds.ranked(
-            self.round.id,
-            version=self._new_version(),
-            queue=queue_entries(pool.tasks, schema.classes, ranking),
-            labels=labels.classes,
-            report=round_report(pool, labels, options, ranking) | {"seconds": self.seconds},
-        )
+        with self._step("storing"):
+            path = outcome_path(self.store, self.project.id, self.round.id)
+            save_outcome(path, pool.tasks, schema.classes, ranking)
+            self.store.rounds.ranked(
+                self.round.id,
+                version=self._new_version(),
+                queue=queue_entries(pool.tasks, schema.classes, ranking),
+                labels=labels.classes,
+                report=self.stopwatch.added_to(round_report(pool, labels, options, ranking)),
+            )
 
     def publish(self) -> None:
         """Upload the queue, check that all arrived, then switch: all at once for annotators."""
-        with self._step("publishing"):
+        with self._step("uploading"):
             stored = self.store.rounds.get(self.round.id) or self.round
-            queue = self.store.rounds.queue(stored.id)
-            state = self.studio.project(self.project.id)
-            schema = parse_label_config(state.label_config)
-            options = Options.of(self.settings, self.project.options)
-            predictions = queue_predictions(
-                queue, schema, stored.version, prelabel=options.prelabel
-            )
-            uploaded = self.studio.prediction_counts(self.project.id).get(stored.version, 0)
-            calls = plan(predictions, stored.version, uploaded=uploaded, shown=state.model_version)
-            if calls is None:
-                self.store.rounds.renamed(stored.id, self._new_version())
-                self.publish()
-                return
-            for call in calls:
-                self._send(call)
+            calls = self._calls(stored)
+        if calls is None:
+            self.store.rounds.renamed(stored.id, self._new_version())
+            self.publish()
+            return
+        for call in calls:
+            self._send(call)
         self._published(stored)
+
+    def _calls(self, stored: Round) -> list[Upload | Switch] | None:
+        queue = self.store.rounds.queue(stored.id)
+        state = self.studio.project(self.project.id)
+        schema = parse_label_config(state.label_config)
+        options = Options.of(self.settings, self.project.options)
+        predictions = queue_predictions(queue, schema, stored.version, prelabel=options.prelabel)
+        uploaded = self.studio.prediction_counts(self.project.id).get(stored.version, 0)
+        return plan(predictions, stored.version, uploaded=uploaded, shown=state.model_version)
 
     def _send(self, call: Upload | Switch) -> None:
         if isinstance(call, Switch):
-            self.studio.update_project(self.project.id, {"model_version": call.version})
-            shown = self.studio.project(self.project.id).model_version
-            if shown != call.version:
-                raise LabelStudioError(
-                    f"Label Studio was told to show {call.version} but shows {shown!r}. Check who "
-                    "else changes the project's model version."
-                )
-            return
-        created = self.studio.upload_predictions(self.project.id, call.predictions)
-        if created != len(call.predictions):
+            with self._step("switching"):
+                self._switch(call.version)
+        else:
+            with self._step("uploading"):
+                self._upload(call.predictions)
+
+    def _upload(self, predictions: Sequence[Mapping[str, Any]]) -> None:
+        created = self.studio.upload_predictions(self.project.id, predictions)
+        if created != len(predictions):
             raise LabelStudioError(
-                f"Label Studio kept {created} of {len(call.predictions)} predictions, so the queue "
+                f"Label Studio kept {created} of {len(predictions)} predictions, so the queue "
                 "was not switched. Tasks may have been deleted meanwhile; the round is tried again."
             )
 
+    def _switch(self, version: str) -> None:
+        self.studio.update_project(self.project.id, {"model_version": version})
+        shown = self.studio.project(self.project.id).model_version
+        if shown != version:
+            raise LabelStudioError(
+                f"Label Studio was told to show {version} but shows {shown!r}. Check who else "
+                "changes the project's model version."
+            )
+
     def _published(self, stored: Round) -> None:
-        seconds = {**stored.report.get("seconds", {}), **self.seconds}
-        report = {**stored.report, "seconds": {k: round(v, 3) for k, v in seconds.items()}}
+        report = self.stopwatch.added_to(stored.report)
         self.store.rounds.published(stored.id, report, self.clock())
         self._forget_old_files()
         log.info(
@@ -209,7 +231,7 @@ class RoundRunner:
             stored.id,
             report.get("queue", 0),
             stored.reason,
-            sum(seconds.values()),
+            sum(report["seconds"].values()),
         )
 
     def _forget_old_files(self) -> None:
@@ -236,6 +258,5 @@ class RoundRunner:
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
         self._progress(name, 0.0)
-        started = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+        with self.stopwatch.step(name):
+            yield

@@ -26,21 +26,27 @@ class Training:
     adaptation: Adaptation
 
 
+VISIBLE = 0.02  # every telling is a write to the disk
+
+
 @dataclass(slots=True)
 class CurrentStep:
     """The step that is under way, for work that knows only how far it is."""
 
     tell: Callable[[str, float], None]
     name: str = ""
+    told: float = 0.0
 
     def begin(self, name: str) -> None:
         """From now on it is this one."""
-        self.name = name
+        self.name, self.told = name, 0.0
         self.tell(name, 0.0)
 
     def progress(self, done: float) -> None:
-        """So much of it is done, from 0 to 1."""
-        self.tell(self.name, done)
+        """So much of it is done, from 0 to 1; told only when there is something to see."""
+        if done - self.told >= VISIBLE or done >= 1.0:
+            self.told = done
+            self.tell(self.name, done)
 
 
 def training(options: Options, directory: Path, on_progress: Callable[[float], None]) -> Training:

@@ -18,8 +18,8 @@ from uherding_backend.labelstudio import Connect, LabelStudio, ProjectState
 from uherding_backend.options import Options
 from uherding_backend.preparing import preparation, prepare
 from uherding_backend.publishing import stale_versions
-from uherding_backend.rounds import RoundRunner
 from uherding_backend.settings import Settings
+from uherding_backend.stopwatch import Stopwatch
 from uherding_backend.store import Project, Round, RoundState, Store
 from uherding_backend.store.projects import Sighting
 
@@ -153,8 +153,11 @@ class Worker:
         try:
             project = self.store.projects.get(round_.project)
             log.info("project %d: round %d starts (%s)", project.id, round_.id, round_.reason)
+            from uherding_backend.rounds import RoundRunner  # with torch, which takes seconds
+
             studio = self.connect(project)
-            RoundRunner(self.store, self.settings, studio, project, round_, self.clock).run()
+            watch = Stopwatch(lambda: studio.waited_seconds)
+            RoundRunner(self.store, self.settings, studio, project, round_, self.clock, watch).run()
         except (UHerdingError, ModelError) as error:
             log.warning("project %d: round %d failed: %s", round_.project, round_.id, error)
             self.store.rounds.failed(round_.id, str(error), self.clock())

@@ -82,7 +82,7 @@ def test_readme_has_every_command(name: str) -> None:
     assert f"uherding {name}" in text_of("README.md")
 
 
-@pytest.mark.parametrize("key", [*report_keys(), "seconds"])
+@pytest.mark.parametrize("key", [*report_keys(), "seconds", "label_studio_seconds"])
 def test_rounds_page_has_a_row_for_every_key_of_the_report(key: str) -> None:
     assert f"\n| `{key}` |" in text_of("docs/rounds.md")
 

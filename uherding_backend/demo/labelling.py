@@ -16,7 +16,10 @@ from uherding_backend.demo.trial import RANDOM_DRAWS, RandomBaseline, held_out_a
 from uherding_backend.errors import UHerdingError
 
 ROUND_SECONDS = 300.0
-STEPS = ("labels", "tasks", "features", "classifier", "calibration", "selection", "publishing")
+STEPS = (
+    *("labels", "tasks", "features", "classifier", "calibration", "selection", "storing"),
+    *("uploading", "switching"),
+)
 
 
 @dataclass

@@ -80,6 +80,14 @@ class ChildProcess:
         """Whether the process still runs."""
         return self._process is not None and self._process.poll() is None
 
+    def family(self) -> list[int]:
+        """The ids of the running process and of those that it started (Linux only)."""
+        if self._process is None or not self.alive():
+            return []
+        pid = self._process.pid
+        started = [path.read_text() for path in Path("/proc").glob(f"{pid}/task/*/children")]
+        return [pid, *(int(child) for child in " ".join(started).split())]
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the whole process group."""
         if self._process is not None and self.alive():

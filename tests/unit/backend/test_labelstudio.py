@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -333,3 +334,19 @@ def test_a_redirected_write_is_refused_instead_of_being_lost(website: Website) -
         LabelStudio(website.url, TOKEN).update_project(PROJECT, {"title": "Shapes"})
 
     assert [request.path for request in website.asked] == ["/api/projects/1"]
+
+
+def test_it_counts_how_long_the_answers_took(website: Website) -> None:
+    def slowly(_: Request) -> Answer:
+        time.sleep(0.05)
+        return 200, {}, b"{}"
+
+    website.answers["/api/projects/1"] = slowly
+    studio = LabelStudio(website.url, TOKEN)
+    before = studio.waited_seconds
+
+    studio.project(PROJECT)
+    studio.project(PROJECT)
+
+    assert before == 0.0
+    assert studio.waited_seconds >= 0.1

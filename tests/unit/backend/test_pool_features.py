@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.duplicates import NOT_A_COPY
 from tests.support.builders import (
     LABEL_STUDIO_URL,
     PROJECT,
@@ -74,6 +75,19 @@ def test_equal_pictures_have_equal_rows(features: PoolFeatures, store: Store) ->
 
     assert len(pool.tasks) == 2
     np.testing.assert_array_equal(pool.features[0], pool.features[1])
+
+
+def test_copies_are_those_of_the_pool_as_it_is_now(features: PoolFeatures, store: Store) -> None:
+    first, second = pictures(2)
+    fill(store, [first, second, first])
+    before = features.pool()
+    again = features.pool()
+
+    fill(store, [first, second, second])
+    after = features.pool()
+
+    assert before.copies.tolist() == again.copies.tolist() == [NOT_A_COPY, NOT_A_COPY, 0]
+    assert after.copies.tolist() == [NOT_A_COPY, NOT_A_COPY, 1]
 
 
 def test_an_image_that_is_mended_comes_back(features: PoolFeatures, store: Store) -> None:

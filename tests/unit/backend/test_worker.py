@@ -125,6 +125,33 @@ def test_another_round_follows_after_round_size_labels_and_leaves_the_labelled_o
     assert not set(queued) & set(answered)
 
 
+def test_the_report_has_the_seconds_of_every_step_and_those_of_label_studio(
+    worker: Worker, studio: FakeLabelStudio
+) -> None:
+    connected(worker.store)
+    calls = ("annotations", "images", "prediction_counts", "upload_predictions", "update_project")
+    for method in calls:
+        studio.before(method, lambda: takes_a_second(studio))
+
+    worker.step()
+
+    report = latest(worker).report
+    assert list(report["seconds"]) == [
+        *("labels", "tasks", "features", "classifier", "calibration", "selection", "storing"),
+        *("uploading", "switching"),
+    ]
+    assert report["label_studio_seconds"] == {
+        "labels": 1.0,
+        "tasks": 1.0,
+        "uploading": 2.0,
+        "switching": 1.0,
+    }
+
+
+def takes_a_second(studio: FakeLabelStudio) -> None:
+    studio.waited_seconds += 1.0
+
+
 def test_one_label_too_few_makes_no_round(
     worker: Worker, studio: FakeLabelStudio, clock: Clock
 ) -> None:

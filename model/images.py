@@ -1,7 +1,9 @@
 """Bytes of an image file in, a square of RGB pixels out."""
 
 import io
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,14 @@ from model.errors import UnreadableImageError
 DEEP_MODES = ("I", "F")  # 16 and 32 bits per pixel; what is black and white differs per device
 WHITE = (255, 255, 255, 255)
 THUMBNAIL_SIDE = 128  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One image file twice: as a network sees it and as people do."""
+
+    pixels: NDArray[np.uint8]  # (size, size, 3), what `decode` gives
+    thumbnail: bytes
 
 
 def decode(data: bytes, size: int) -> NDArray[np.uint8]:
@@ -25,20 +35,26 @@ def decode(data: bytes, size: int) -> NDArray[np.uint8]:
     Raises:
         UnreadableImageError: Not an image, cut short, or too large to be decoded safely.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data)) as image:
-                return _square(_upright_rgb(image, size), size)
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        raise UnreadableImageError(
-            f"The image has more than {Image.MAX_IMAGE_PIXELS} pixels, which is not safe to "
-            "decode; make it smaller."
-        ) from error
-    except Exception as error:  # decoders of broken files raise almost anything
-        raise UnreadableImageError(
-            f"These {len(data)} bytes cannot be read as an image ({error}); check the file."
-        ) from error
+    with _opened(data) as image:
+        return _square(_fitted(_upright_rgb(image, size), size), size)
+
+
+def decode_with_thumbnail(data: bytes, size: int) -> Picture:
+    """What `decode` gives and what `thumbnail` gives, for little more than the price of one.
+
+    Raises:
+        UnreadableImageError: As `decode` does.
+    """
+    with _opened(data) as image:
+        whole = max(image.size)
+        upright = _upright_rgb(image, size)
+        fitted = _fitted(upright, size)
+        pixels = _square(fitted, size)
+        if THUMBNAIL_SIDE <= size <= max(upright.size):
+            return Picture(pixels, _jpeg(fitted))
+        if max(upright.size) == whole:
+            return Picture(pixels, _jpeg(upright))
+    return Picture(pixels, thumbnail(data))  # of a large JPEG too few pixels were decoded
 
 
 def longer_side(data: bytes) -> int:
@@ -56,26 +72,45 @@ def thumbnail(data: bytes) -> bytes:
     Raises:
         UnreadableImageError: As `decode` does.
     """
+    with _opened(data) as image:
+        return _jpeg(_upright_rgb(image, THUMBNAIL_SIDE))
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[Image.Image]:
+    """The image, not yet decoded; whatever goes wrong with it is an UnreadableImageError."""
     try:
         with Image.open(io.BytesIO(data)) as image:
-            small = _upright_rgb(image, THUMBNAIL_SIDE)
-            small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
-            buffer = io.BytesIO()
-            small.save(buffer, "JPEG", quality=80)
-            return buffer.getvalue()
-    except Exception as error:
-        raise UnreadableImageError(f"No thumbnail can be made ({error}).") from error
+            _refuse_bombs(image)
+            yield image
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise UnreadableImageError(
+            f"The image has more than {Image.MAX_IMAGE_PIXELS} pixels, which is not safe to "
+            "decode; make it smaller."
+        ) from error
+    except Exception as error:  # decoders of broken files raise almost anything
+        raise UnreadableImageError(
+            f"These {len(data)} bytes cannot be read as an image ({error}); check the file."
+        ) from error
+
+
+def _refuse_bombs(image: Image.Image) -> None:
+    """Pillow itself only warns; turning its warning into an error is not safe between threads."""
+    limit = Image.MAX_IMAGE_PIXELS
+    if limit is not None and image.width * image.height > limit:
+        raise Image.DecompressionBombError
 
 
 def _upright_rgb(image: Image.Image, size: int) -> Image.Image:
+    """The image itself, changed, where that will do: each copy costs as much as the decoding."""
     image.draft(None, (2 * size, 2 * size))  # large JPEGs are decoded at a fraction of their size
-    upright = ImageOps.exif_transpose(image)
-    if upright.mode.startswith(DEEP_MODES):
-        return _stretched(upright).convert("RGB")
-    if upright.has_transparency_data:
-        layer = upright.convert("RGBA")
+    ImageOps.exif_transpose(image, in_place=True)
+    if image.mode.startswith(DEEP_MODES):
+        return _stretched(image).convert("RGB")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", layer.size, WHITE), layer).convert("RGB")
-    return upright.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def _stretched(image: Image.Image) -> Image.Image:
@@ -85,10 +120,16 @@ def _stretched(image: Image.Image) -> Image.Image:
     return Image.fromarray((values * (255.0 / max(values.max(), 1e-12))).astype(np.uint8))
 
 
-def _square(image: Image.Image, size: int) -> NDArray[np.uint8]:
+def _fitted(image: Image.Image, size: int) -> Image.Image:
+    """The image shrunk or enlarged until its longer side is size pixels."""
     scale = size / max(image.size)
     width, height = (max(1, round(side * scale)) for side in image.size)
-    pixels = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
+    return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+def _square(fitted: Image.Image, size: int) -> NDArray[np.uint8]:
+    pixels = np.asarray(fitted)
+    height, width = pixels.shape[:2]
     top, left = (size - height) // 2, (size - width) // 2
     square = np.empty((size, size, 3), dtype=np.uint8)
     square[:] = _border_colour(pixels)
@@ -99,3 +140,11 @@ def _square(image: Image.Image, size: int) -> NDArray[np.uint8]:
 def _border_colour(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     return np.asarray(border.mean(axis=0).round())
+
+
+def _jpeg(image: Image.Image) -> bytes:
+    """The image, which may be changed, as a thumbnail."""
+    image.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=80)
+    return buffer.getvalue()

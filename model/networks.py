@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from model.errors import ModelError
-from model.features.efficientnet import EfficientNetLite0Extractor
+from model.features.efficientnet import EfficientNetLite0Extractor, pretrained
 from model.features.files import Arrays
 from model.features.names import EFFICIENTNET, TIMM, timm_parts
 from model.features.simclr_training import SMALL_SIDE
@@ -137,7 +137,7 @@ def empty_network(start: str, size: int, classes: int) -> Network:
         if start.startswith(TIMM):
             body, dimension = _untrained_timm(timm_parts(start)[0], size)
         elif start == EFFICIENTNET:
-            body = PooledEfficientNet(EfficientNetLite0Extractor.open(CPU).network)
+            body = PooledEfficientNet(pretrained().network)
             dimension = EfficientNetLite0Extractor.dimension
         else:
             body, dimension = residual_network(_width(start), size)
@@ -204,9 +204,9 @@ def _starting_body(start: str, images: Tensor) -> Body:
                 f"{EFFICIENTNET} needs images of at least {LEAST_EFFICIENTNET_SIDE} pixels, got "
                 f"{size}; it was trained on {EfficientNetLite0Extractor.image_size}."
             )
-        lite = EfficientNetLite0Extractor.open(CPU)
-        body = PooledEfficientNet(lite.network)
-        return Body(body, lite.dimension, torch.tensor(127.0), torch.tensor(128.0))
+        body = PooledEfficientNet(pretrained().network)
+        dimension = EfficientNetLite0Extractor.dimension
+        return Body(body, dimension, torch.tensor(127.0), torch.tensor(128.0))
     pixels = images.transpose(0, 1).flatten(1).float()  # (3, m)
     mean, std = pixels.mean(1)[:, None, None], pixels.std(1).clamp(min=1.0)[:, None, None]
     return Body(*residual_network(_width(start), size), mean, std)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.arrays import Images
 from model.errors import UnreadableImageError
-from model.images import decode, longer_side, thumbnail
+from model.images import Picture, decode, decode_with_thumbnail, longer_side
 from uherding_backend.errors import ImageError
-from uherding_backend.images_source import ImageSource
+from uherding_backend.images_source import PARALLEL_FETCHES, ImageSource
 from uherding_backend.labels import ProjectId
 from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
 
 CHUNK = 32  # images per append: what a killed process may have to compute again
 CHUNKS_AHEAD = 2  # decoded and waiting: enough to keep the forward pass busy
+DECODERS = min(8, os.cpu_count() or 1)  # each may hold a large picture
 SIZE_SAMPLE = 32
 
 
@@ -30,6 +32,23 @@ class Loaded:
 
     items: list[Item]
     images: Images
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """One item with the bytes of its image, or with the reason why there are none."""
+
+    item: Item
+    data: bytes | ImageError
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """One item with its picture, or with its problem."""
+
+    item: Item
+    picture: Picture | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,39 +75,56 @@ class ImageLoader:
     ) -> Iterator[Loaded]:
         """Chunk after chunk, each prepared in the background while the one before is used."""
         chunks = [items[at : at + CHUNK] for at in range(0, len(items), CHUNK)]
-        with ThreadPoolExecutor(1) as background:
-            waiting = deque(
-                background.submit(self._load_chunk, chunk, size) for chunk in chunks[:CHUNKS_AHEAD]
-            )
+        with (
+            ThreadPoolExecutor(PARALLEL_FETCHES) as fetching,
+            ThreadPoolExecutor(DECODERS) as decoding,
+            ThreadPoolExecutor(CHUNKS_AHEAD) as background,
+        ):
+
+            def begin(chunk: Sequence[Item]) -> Future[Loaded]:
+                return background.submit(self._load_chunk, chunk, size, fetching, decoding)
+
+            waiting = deque(begin(chunk) for chunk in chunks[:CHUNKS_AHEAD])
             for number in range(len(chunks)):
                 loaded = waiting.popleft().result()
-                for chunk in chunks[number + CHUNKS_AHEAD : number + CHUNKS_AHEAD + 1]:
-                    waiting.append(background.submit(self._load_chunk, chunk, size))
+                waiting.extend(begin(chunk) for chunk in chunks[number + CHUNKS_AHEAD :][:1])
                 yield loaded
                 on_progress((number + 1) / len(chunks))
 
-    def _load_chunk(self, items: Sequence[Item], size: int) -> Loaded:
-        by_task = {item.task: item for item in items}
-        good: list[Item] = []
-        bad: list[Item] = []
-        pixels = []
-        contents: dict[str, bytes] = {}
-        for task, data in self.source.fetch_all([(item.task, item.image) for item in items]):
-            try:
-                if isinstance(data, ImageError):
-                    raise data
-                pixels.append(decode(data, size))
-            except (ImageError, UnreadableImageError) as error:
-                bad.append(replace(by_task[task], problem=str(error)))
-                continue
-            content_hash = hashlib.sha256(data).hexdigest()
-            good.append(replace(by_task[task], content_hash=content_hash, problem=""))
-            contents[content_hash] = data
-        self.store.pool.fetched(self.project, bad)
-        self._keep_thumbnails(contents)
-        shape = (0, size, size, 3)
-        return Loaded(good, np.stack(pixels) if pixels else np.zeros(shape, dtype=np.uint8))
+    def _load_chunk(
+        self, items: Sequence[Item], size: int, fetching: Executor, decoding: Executor
+    ) -> Loaded:
+        fetched = list(fetching.map(self._fetch, items))
+        unseen = self.store.thumbnails.missing({one.content_hash for one in fetched})
+        opened = list(decoding.map(lambda one: _open(one, size, unseen), fetched))
+        self.store.pool.fetched(self.project, [one.item for one in opened if not one.picture])
+        good = [(one.item, one.picture) for one in opened if one.picture]
+        self.store.thumbnails.keep(
+            {item.content_hash or "": shown.thumbnail for item, shown in good if shown.thumbnail}
+        )
+        images = np.empty((len(good), size, size, 3), dtype=np.uint8)
+        for row, (_, picture) in enumerate(good):
+            images[row] = picture.pixels
+        return Loaded([item for item, _ in good], images)
 
-    def _keep_thumbnails(self, contents: Mapping[str, bytes]) -> None:
-        missing = self.store.thumbnails.missing(contents.keys())
-        self.store.thumbnails.keep({key: thumbnail(contents[key]) for key in missing})
+    def _fetch(self, item: Item) -> _Fetched:
+        try:
+            data = self.source.fetch(item.task, item.image)
+        except ImageError as error:
+            return _Fetched(item, error)
+        return _Fetched(item, data, hashlib.sha256(data).hexdigest())
+
+
+def _open(fetched: _Fetched, size: int, unseen: Collection[str]) -> _Opened:
+    """Decode one image; only those with an unseen hash get a thumbnail."""
+    item, data = fetched.item, fetched.data
+    try:
+        if isinstance(data, ImageError):
+            raise data
+        if fetched.content_hash in unseen:
+            picture = decode_with_thumbnail(data, size)
+        else:
+            picture = Picture(decode(data, size), thumbnail=b"")
+    except (ImageError, UnreadableImageError) as error:
+        return _Opened(replace(item, problem=str(error)), None)
+    return _Opened(replace(item, content_hash=fetched.content_hash, problem=""), picture)

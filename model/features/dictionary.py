@@ -41,13 +41,13 @@ class Dictionary:
     def _encode_batch(self, images: Tensor) -> Tensor:
         count, _, height, width = images.shape
         patches = (normalised(all_patches(images)) - self.mean) @ self.whitening  # (n, l, p)
-        lengths = patches.square().sum(-1, keepdim=True)
-        distances = (patches @ (-2.0 * self.atoms.T)).add_(lengths)  # (n, l, a)
-        distances = distances.add_(self.atoms.square().sum(1)).clamp_(min=0).sqrt_()
-        nearness = distances.neg_().sub_(distances.mean(-1, keepdim=True)).clamp_(min=0)
-        rows, columns = height - PATCH + 1, width - PATCH + 1
-        fields = nearness.transpose(1, 2).reshape(count, -1, rows, columns)
-        return functional.adaptive_avg_pool2d(fields, GRID).flatten(1).sqrt_()
+        distances = torch.cdist(
+            patches.flatten(0, 1), self.atoms, compute_mode="use_mm_for_euclid_dist"
+        )  # (n l, a)
+        farness = distances.sub_(distances.mean(-1, keepdim=True)).clamp_(max=0)
+        fields = farness.view(count, height - PATCH + 1, width - PATCH + 1, len(self.atoms))
+        pooled = functional.adaptive_avg_pool2d(fields.permute(0, 3, 1, 2), GRID)
+        return pooled.neg_().flatten(1).sqrt_()
 
 
 def learn_dictionary(images: Tensor, generator: torch.Generator) -> Dictionary:

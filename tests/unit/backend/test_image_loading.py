@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import threading
+
+import numpy as np
 import pytest
 
+from model.images import decode
 from tests.support.builders import (
     LABEL_STUDIO_URL,
     PROJECT,
     TOKEN,
     connected,
     data_uri,
+    kind_of,
+    picture,
     pictures,
 )
 from uherding_backend import image_loading
@@ -47,6 +53,58 @@ def test_an_unreadable_image_is_recorded_and_left_out(store: Store) -> None:
 
     assert [item.task for item in chunk.items] == [1, 2]
     assert [item.task for item in store.pool.unreadable(PROJECT, 10)] == [3]
+
+
+def test_a_slow_image_and_a_slow_chunk_keep_their_place(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_loading, "CHUNK", 3)
+    loader = loader_of(store, pictures(6))
+    fetch, others_done = ImageSource.fetch, threading.Semaphore(0)
+
+    def first_comes_last(source: ImageSource, task: TaskId, image: str) -> bytes:
+        if task == 1:
+            for _ in range(5):
+                assert others_done.acquire(timeout=30)
+        data = fetch(source, task, image)
+        others_done.release()
+        return data
+
+    monkeypatch.setattr(ImageSource, "fetch", first_comes_last)
+
+    chunks = list(loader.load(store.pool.items(PROJECT), 16, lambda _: None))
+
+    assert [[item.task for item in chunk.items] for chunk in chunks] == [[1, 2, 3], [4, 5, 6]]
+    expected = [decode(picture(kind_of(task), task), 16) for task in range(1, 7)]
+    np.testing.assert_array_equal(
+        np.concatenate([chunk.images for chunk in chunks]), np.stack(expected)
+    )
+
+
+def test_each_unreadable_image_has_its_own_reason_and_costs_no_other(store: Store) -> None:
+    first, last = pictures(2)
+    loader = loader_of(store, [first, data_uri(b"no picture"), "ftp://nowhere/a.png", last])
+
+    (chunk,) = loader.load(store.pool.items(PROJECT), 16, lambda _: None)
+
+    assert [item.task for item in chunk.items] == [1, 4]
+    np.testing.assert_array_equal(chunk.images[1], decode(picture(kind_of(2), 2), 16))
+    problems = {item.task: item.problem for item in store.pool.unreadable(PROJECT, 10)}
+    assert problems.keys() == {2, 3}
+    assert "cannot be read as an image" in problems[TaskId(2)]
+    assert "not supported" in problems[TaskId(3)]
+
+
+def test_a_thumbnail_is_made_only_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = loader_of(store, pictures(2))
+    list(loader.load(store.pool.items(PROJECT), 16, lambda _: None))
+    made: list[bytes] = []
+    monkeypatch.setattr(image_loading, "decode_with_thumbnail", lambda data, _: made.append(data))
+
+    (chunk,) = loader.load(store.pool.items(PROJECT), 16, lambda _: None)
+
+    assert len(chunk.items) == 2
+    assert made == []
 
 
 def test_every_readable_image_gets_a_thumbnail(store: Store) -> None:

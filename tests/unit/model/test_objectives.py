@@ -109,3 +109,15 @@ def test_sums_of_many_equal_terms_are_bounds_too(size: int) -> None:
     for share in np.linspace(0.0, 0.95, 60):
         objective = DenseCoverage(pool, weights, np.full(size, share), TIE)
         assert objective.bounds(row)[0] >= 1.0 - share
+
+
+def test_a_row_without_pairs_adds_nothing() -> None:
+    pool, covered = GaussianPool(spread(0, 6, 32), 0.02), np.zeros(6)
+    covered[[1, 2, 5]] = 1.0  # the others are too far away to matter
+    near = PairsAbove(pool, np.where(covered > 0.0, 2.0, 0.0))
+    sweep(pool, [near], ignore)
+    objective = PairedCoverage(pool, np.full(6, 0.5), covered, TIE, near.pairs())
+
+    bounds = objective.bounds(np.array([5, 1, 0, 2, 3, 5]))
+
+    np.testing.assert_allclose(bounds, [0.0, 0.0, 0.5, 0.0, 0.5, 0.0], atol=1e-5)

@@ -3,6 +3,7 @@
 # make test            every check and test, the ones against a real Label Studio included
 # make install         .venv with the `uherding` command
 # make check           linters, types, import directions
+# make bench           the speed figures of docs/performance.md: about an hour on 2 cores, selection goes on where it stopped
 # make bench-quality   the comparison of docs/quality.md: over an hour on 2 cores, goes on where it stopped
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BIN := .venv/bin
 LABEL_STUDIO := .labelstudio/venv/bin/label-studio
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test unit check install label-studio bench-quality clean
+.PHONY: demo test unit check install label-studio bench bench-quality clean
 
 demo: install label-studio
 	@$(BIN)/uherding demo --label-studio $(LABEL_STUDIO) --labels $(LABELS)
@@ -27,6 +28,12 @@ check: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: .venv/bench label-studio
+	$(BIN)/python -m benchmarks.selection
+	$(BIN)/python -m benchmarks.selection_report
+	$(BIN)/python -m benchmarks.round --output benchmarks/results/round.md
+	$(BIN)/python -m benchmarks.features --output benchmarks/results/features.md
 
 # One thread for each process: two processes share the two cores.
 bench-quality: .venv/bench

@@ -576,12 +576,15 @@ def run(case: Case, contender: str, files: Files, ledger: Ledger, most: int) -> 
             graph=str(graph) if graph else None,
             radius=ledger.radius(case),
         )
-        row = ledger.add(case, contender, asked(request))
-        tell(f"{case}: {contender} {summary(row)}")
+        figures = asked(request)
+        if figures is None:
+            tell(f"{case}: {contender} was stopped from outside; the next run measures it")
+            return
+        tell(f"{case}: {contender} {summary(ledger.add(case, contender, figures))}")
 
 
-def asked(request: Request) -> Figures:
-    """The figures from a new process, or why there are none."""
+def asked(request: Request) -> Figures | None:
+    """The figures from a new process, or its failure; None if somebody else stopped it."""
     patience = PEER_PATIENCE if request.contender in (DENSE, *PACKAGES) else OURS_PATIENCE
     command = [sys.executable, "-m", "benchmarks.selection", "--measure"]
     try:
@@ -594,6 +597,8 @@ def asked(request: Request) -> Figures:
         )
     except subprocess.TimeoutExpired:
         return {"failure": f"not done after {patience} s"}
+    if done.returncode == -signal.SIGTERM:
+        return None
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:]
         return {"failure": f"exit code {done.returncode}: {''.join(last)}"}

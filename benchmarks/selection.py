@@ -527,9 +527,10 @@ class Ledger:
         return self.rows[-1]
 
     def _agreement(self, case: Case, contender: str, figures: Figures) -> Figures:
-        rival = next((name for name in (DENSE, OURS) if (case, name) in self._picks), contender)
+        others = (name for name in (DENSE, OURS) if name != contender)
+        rival = next((name for name in others if (case, name) in self._picks), None)
         ignorant = contender in UNWEIGHTED and case.labels > 0
-        if contender in (rival, DENSE) or ignorant or not figures.get("picks"):
+        if rival is None or ignorant or not figures.get("picks"):
             return {}
         kept = self._picks[case, rival]
         pairs = zip(figures["gain_of_each"], kept["gain_of_each"], strict=False)

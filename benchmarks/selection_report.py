@@ -31,7 +31,7 @@ HEADS = (
     "MB above the features",
     "same picks",
 )
-EQUAL = 1e-8  # of the coverage gained: picks with such gains are as good
+EQUAL = 1e-7  # of the coverage gained: what float32 can tell apart
 DRAWN = {  # Okabe and Ito's colours, which colour-blind people can tell apart
     names.OURS: ("#D55E00", "-", "o"),
     names.READY: ("#E69F00", "-", "s"),
@@ -249,7 +249,7 @@ def explanation() -> list[str]:
         "Written by `benchmarks/selection_report.py`; what runs, and how, is in "
         "`benchmarks/selection.py`. Medians of three measurements below 10 s, of two below 60 s, "
         "else one. The bare pass computes every pair once and keeps nothing. A graph that is ready "
-        "counts as memory, not as time. *Equal gains*: other rows, whose gains are the same to 8 "
+        "counts as memory, not as time. *Equal gains*: other rows, whose gains are the same to 7 "
         "digits. *As ours*: the dense loop did not run. apricot compiles its loops in every fit, "
         "which takes seconds.",
         "",

@@ -81,6 +81,20 @@ def test_labels_in_reach_are_found_with_their_exact_distance(labels: int) -> Non
     assert not known[nearest > graph.reach].any()
 
 
+def test_of_labels_that_are_almost_equally_far_the_nearest_counts() -> None:
+    points = spread(13, 200, 8)
+    labels = np.concatenate([points[:1] * np.float32(1.0 + step * 2e-7) for step in range(20)])
+    features = np.concatenate([labels, points])
+    graph = NeighbourGraph.build(features, neighbours=220)
+
+    found = graph.squared_to_labels(features, np.arange(220) < 20)
+
+    nearest = squared(features)[:20].min(axis=0)
+    known = np.isfinite(found)
+    assert known.sum() > 200
+    np.testing.assert_allclose(found[known], nearest[known], rtol=0.0, atol=1e-14)
+
+
 def test_all_pairs_nearer_than_a_distance_of_each_point_are_given() -> None:
     features, radius = crowded(6), 0.3
     graph = NeighbourGraph.build(features, neighbours=60)

@@ -105,13 +105,13 @@ class Measured:
     Attributes:
         seconds: By step and by who took them.
         total: From the submit of the last label to the switched queue.
-        megabytes: Most memory of the worker and of the web server.
+        megabytes: Memory of the worker before the round, its most and that of the web server.
     """
 
     labels: int
     seconds: dict[tuple[str, str], float]
     total: float
-    megabytes: tuple[float, float]
+    megabytes: tuple[float, float, float]
 
     def of(self, whose: str) -> dict[str, float]:
         return {step: taken for (step, who), taken in self.seconds.items() if who == whose}
@@ -208,6 +208,7 @@ def measured(project: Project, trigger: Callable[[], None]) -> Measured:
     processes = project.live.backend.process.family()
     for process in processes:
         Path(f"/proc/{process}/clear_refs").write_text("5")  # peaks are counted from here
+    before = megabytes(processes[-1], "VmRSS")
     last = project.last_published()
     began = clock()
     trigger()
@@ -216,12 +217,12 @@ def measured(project: Project, trigger: Callable[[], None]) -> Measured:
     shown = project.live.annotator.shown_version()
     if shown != round_.version:
         raise SystemExit(f"Label Studio shows {shown!r} instead of {round_.version!r}.")
-    web, worker = (peak_megabytes(process) for process in processes)
+    web, worker = (megabytes(process, "VmHWM") for process in processes)
     return Measured(
         labels=round_.report["labels"],
         seconds=steps(round_, began, max(heard, began)),
         total=(round_.finished_at or 0.0) - began,
-        megabytes=(worker, web),
+        megabytes=(before, worker, web),
     )
 
 
@@ -250,7 +251,7 @@ def tables(items: int, rounds: Sequence[Measured]) -> str:
         row("Step", "Whose", *heads),
         row(*["---"] * (2 + len(rounds))),
     ]
-    for step, whose in dict.fromkeys(key for measured in rounds for key in measured.seconds):
+    for step, whose in dict.fromkeys(key for measured in rounds[::-1] for key in measured.seconds):
         found = [measured.seconds.get((step, whose)) for measured in rounds]
         lines.append(row(step, whose, *("" if s is None else f"{s:.2f}" for s in found)))
     for whose in (LABEL_STUDIO, OURS):
@@ -260,8 +261,9 @@ def tables(items: int, rounds: Sequence[Measured]) -> str:
         row("**label to queue**", "", *(f"**{measured.total:.2f}**" for measured in rounds)),
         row("our largest step", "", *(largest(measured) for measured in rounds)),
         row("selection + calibration", OURS, *(f"{chosen(m):.2f}" for m in rounds)),
-        row("worker, peak MB", "", *(f"{measured.megabytes[0]:.0f}" for measured in rounds)),
-        row("web server, peak MB", "", *(f"{measured.megabytes[1]:.0f}" for measured in rounds)),
+        row("worker, MB before", "", *(f"{measured.megabytes[0]:.0f}" for measured in rounds)),
+        row("worker, MB at most", "", *(f"{measured.megabytes[1]:.0f}" for measured in rounds)),
+        row("web server, MB at most", "", *(f"{measured.megabytes[2]:.0f}" for measured in rounds)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -302,9 +304,9 @@ def seconds_of(action: Callable[[], None]) -> float:
     return time.perf_counter() - started
 
 
-def peak_megabytes(process: int) -> float:
+def megabytes(process: int, kind: str) -> float:
     status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    found = re.search(rf"{kind}:\s+(\d+) kB", status)
     return int(found[1]) / 1024 if found else 0.0
 
 

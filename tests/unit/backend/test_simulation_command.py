@@ -192,9 +192,11 @@ def test_a_stopped_run_leaves_whole_curves_and_no_processes(
     data, output = blobs(tmp_path / "data.npz", rows=600), tmp_path / "out"
     call = [sys.executable, "-m", "uherding_backend", "simulate", "--features", str(data)]
     call += ["--output", str(output), "--seeds", "500", "--jobs", "2"]  # 9 budgets fit the pool
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # the child inherits "ignored"
     with subprocess.Popen(  # noqa: S603
         call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
+        signal.signal(signal.SIGINT, heard)
         wait_for(lambda: (output / "results.csv").exists() and len(read(output)) > 0)
         if number == signal.SIGINT:
             os.killpg(process.pid, number)  # as a terminal does: to all of them

@@ -26,6 +26,7 @@ class Boxes:
         self.at_hand = foreseen
         self.tie = tie
         self.opened = np.zeros(int(box.max(initial=0)) + 1, dtype=np.bool_)
+        self.questions = 0
         self.bounded: list[int] = []  # every row whose bound was asked for
         self.looked_at: list[int] = []  # every row whose gain was
 
@@ -36,6 +37,7 @@ class Boxes:
         return rows, self._gains(rows) * (1.0 + self.slack)
 
     def bounds(self, rows: Rows) -> Gains:
+        self.questions += 1
         self.bounded += rows.tolist()
         return self._gains(rows) * (1.0 + self.slack)
 
@@ -183,6 +185,14 @@ def test_after_the_first_choice_few_rows_are_looked_at() -> None:
     assert first == 4000
     assert len(objective.bounded) - first <= 49 * 2 * REFRESHED_AT_ONCE
     assert len(objective.looked_at) <= 2 * 50
+
+
+def test_the_first_choice_takes_few_questions() -> None:
+    objective = Boxes(*boxes(7, 4000, 400))
+
+    maximise(objective, everything(4000), 1)
+
+    assert objective.questions <= np.log2(4000 / REFRESHED_AT_ONCE) + 1
 
 
 def test_bounds_at_hand_are_not_asked_for_again() -> None:

@@ -182,7 +182,7 @@ def gradient(width: int, height: int) -> Image.Image:
     return Image.fromarray(np.stack([down, across, across], axis=2).astype(np.uint8))
 
 
-@pytest.mark.parametrize("size", [32, 224])
+@pytest.mark.parametrize("size", [16, 224])
 @pytest.mark.parametrize(
     ("width", "height", "mode", "kind"),
     [

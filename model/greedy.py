@@ -157,7 +157,8 @@ class _LazyGreedy:
     def _rivals(self, winner: int, best: float) -> Rows:
         """Rows that may still turn out to be better than the winner, ascending."""
         upper, tie = self.upper[self.front], self.objective.tie
-        better = (upper > best + tie) | ((upper >= best - tie) & (self.front < winner))
+        gain = self.upper[winner] if winner >= 0 else -np.inf  # the best one's or less, by a tie
+        better = (upper > gain + tie) | ((upper >= best - tie) & (self.front < winner))
         return np.asarray(self.front[better & ~self.exact[self.front] & (upper > -np.inf)])
 
     def _foremost(self, rows: Rows, count: int) -> Rows:

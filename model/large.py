@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from model.arrays import Features, Mask, Rows
+from model.errors import ModelError
 from model.gaussian_pool import GaussianPool
 from model.greedy import Objective, Selection, maximise
 from model.neighbours import NeighbourGraph
@@ -48,6 +49,11 @@ def choose(
     on_progress: Callable[[float], None],
 ) -> Selection:
     """The greedy choice, by the shortest way; arguments as in `select`."""
+    if graph is not None and len(graph.reach) != len(task.features):
+        raise ModelError(
+            f"The neighbour graph is of {len(graph.reach)} rows, the pool has "
+            f"{len(task.features)}; build it from these features."
+        )
     selection = None if graph is None else _by_graph(task, graph)
     if selection is None and len(task.features) > EXACT_UP_TO:
         selection = _by_sample(task, on_progress)

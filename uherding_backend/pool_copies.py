@@ -35,12 +35,12 @@ def pool_copies(directory: Path, features: Features, made_of: Sequence[str]) -> 
 
 
 def _replace(directory: Path, path: Path, copies: Rows) -> None:
-    """Write the file in one go and delete those of earlier pools."""
+    """Delete the files of earlier pools, also half-written ones, and write this one in one go."""
+    for earlier in directory.glob("copies-*"):
+        earlier.unlink()
     unfinished = path.with_suffix(".unfinished")
     with unfinished.open("wb") as file:
         np.save(file, copies, allow_pickle=False)
-    for earlier in directory.glob("copies-*.npy"):
-        earlier.unlink()
     unfinished.replace(path)
 
 

@@ -212,3 +212,37 @@ def test_an_exact_kernel_with_many_ties_gives_the_lowest_of_the_best_rows() -> N
         rows.append(int(gains.argmax()))  # the first of the largest
         covered |= near[rows[-1]]
     assert chosen.rows.tolist() == rows[1:]
+
+
+def test_a_row_that_ties_only_with_a_row_that_ties_with_the_best_does_not_win() -> None:
+    features = np.array(
+        [
+            [-0.8968982, -0.44223705],
+            [-0.9995083, -0.03135524],
+            [0.9771914, 0.21236049],
+            [0.934268, -0.35657164],
+            [0.22500193, -0.9743583],
+            [0.65435183, -0.75619024],
+            [0.9657142, 0.2596075],
+            [-0.72713786, 0.68649143],
+            [0.5054021, 0.862884],
+            [0.5054021, 0.862884],
+            [0.69508857, 0.71892416],
+            [-0.53585625, 0.8443093],
+            [-0.9995083, -0.03135524],
+            [0.8200462, -0.5722974],
+            [-0.93622196, 0.35140917],
+            [0.22500193, -0.9743583],
+            [0.69508857, 0.71892416],
+            [0.8200462, -0.5722974],
+            [0.22500193, -0.9743583],
+            [0.9915564, -0.12967613],
+            [-0.7041787, -0.7100228],
+        ],
+        dtype=np.float32,
+    )  # after nine choices row 11 is within a tie of the best, row 5 within a tie of row 11 only
+
+    chosen = select(features, np.ones(21), NO_ROWS, count=10, radius=0.05)
+
+    rows, _ = reference.select(features.tolist(), [1.0] * 21, [], 10, 0.05)
+    assert chosen.rows.tolist() == rows

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from model import select
 from model.arrays import Features
 from model.errors import ModelError
 from model.neighbours import NeighbourGraph
@@ -177,3 +178,11 @@ def test_building_says_how_far_it_is() -> None:
 
     assert (np.diff(shares) >= 0.0).all()
     assert shares[-1] == 1.0
+
+
+def test_a_graph_of_another_pool_is_refused() -> None:
+    graph = NeighbourGraph.build(spread(0, 1_100, 8))
+    features = spread(0, 1_200, 8)
+
+    with pytest.raises(ModelError, match="of 1100 rows, the pool has 1200"):
+        select(features, np.ones(1_200), np.arange(100), count=5, radius=0.3, graph=graph)

@@ -3,7 +3,7 @@
 # make test            every check and test, the ones against a real Label Studio included
 # make install         .venv with the `uherding` command
 # make check           linters, types, import directions
-# make bench           the speed figures of docs/performance.md: about an hour on 2 cores, selection goes on where it stopped
+# make bench           the speed figures of docs/performance.md: hours on 2 cores, selection goes on where it stopped
 # make bench-quality   the comparison of docs/quality.md: over an hour on 2 cores, goes on where it stopped
 
 PYTHON ?= python3

@@ -27,4 +27,5 @@ def test_precision_is_full_without_an_nvidia_card(device: str) -> None:
 
 def test_batches_are_small_on_a_processor_and_large_on_a_card() -> None:
     assert images_at_once(torch.device("cpu")) == 4 * torch.get_num_threads()
-    assert images_at_once(torch.device("cuda")) == 64
+    assert images_at_once(torch.device("cpu"), 3) == 3
+    assert images_at_once(torch.device("cuda"), 3) == images_at_once(torch.device("cuda")) == 64

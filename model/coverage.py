@@ -8,7 +8,7 @@ raises it by its gain. `select` chooses how the gains are found; the picks are t
 | a neighbour graph is at hand, labels all over | pairs of the graph that are nearer than a label |
 | all similarities fit into the memory          | kept                                            |
 | few pairs matter, because there are labels    | one sweep over all pairs, keeping those         |
-| many pairs matter                             | foreseen: one sweep at several moments          |
+| many pairs matter                             | foreseen: picks are guessed, one sweep proves   |
 | more than EXACT_UP_TO rows                    | points are a random sample: an estimate         |
 """
 
@@ -63,7 +63,9 @@ def select(  # noqa: PLR0913 (only three are arrays; the rest have names at ever
     _check_pool(features, uncertainty, radius)
     if distances is not None or len(features) <= SMALL:
         kernel = GaussianKernel(features, radius, distances)
-        return select_by(kernel, uncertainty, labeled, count=count, candidates=candidates)
+        chosen = select_by(kernel, uncertainty, labeled, count=count, candidates=candidates)
+        on_progress(1.0)
+        return chosen
     from model.large import Task, choose  # torch is loaded only when it is needed
 
     available = _available(len(features), labeled, candidates)

@@ -6,8 +6,9 @@ from them are upper bounds. Where that does not decide, the differences are take
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from model.arrays import Features, Rows
 from model.kernels import alike, blocks, squared_distances
+from model.threads import in_threads
 
 PRODUCT_ERROR = 3e-6  # of a squared distance in float32 between points of length 1
 SUM_ERROR = 4e-6  # of float32 coverage and sums, as a share
@@ -26,12 +28,18 @@ WIDE = 2_000_000  # similarities computed at once where some rows meet all point
 
 @dataclass
 class Effort:
-    """What was computed so far."""
+    """What was computed so far, by all threads."""
 
     similarities: int = 0
+    lock: Lock = field(default_factory=Lock, repr=False)
+
+    def add(self, similarities: int) -> None:
+        """Count these too."""
+        with self.lock:
+            self.similarities += similarities
 
 
-Block = tuple[slice, slice, torch.Tensor]  # rows, columns, and what belongs to each pair of them
+Block = tuple[slice, torch.Tensor]  # columns, and what belongs to each pair of them and the rows
 
 
 class GaussianPool:
@@ -85,30 +93,32 @@ class GaussianPool:
 
     def exponents(self, left: torch.Tensor, right: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         """-||a - b||^2 / radius^2, (left, right), not too low and too high by 2 `error` at most."""
-        self.effort.similarities += len(left) * len(right)
+        self.effort.add(len(left) * len(right))
         torch.mm(left, right.T, out=out)
         return out.clamp_(max=SUM_ERROR) if self.error > 1e-3 else out
 
-    def symmetric_blocks(self, *, exponents: bool = False) -> Iterator[Block]:
-        """All pairs of rows, each computed once: the blocks on and above the diagonal.
+    def strips(self) -> list[slice]:
+        """The rows in parts; the blocks of all of them are every pair, computed once."""
+        return list(slices(len(self), BLOCK))
 
-        A block is overwritten by the next one.
+    def blocks_of(self, rows: slice, *, exponents: bool = False) -> Iterator[Block]:
+        """The blocks of a strip, on and right of the diagonal; each is overwritten by the next.
 
         Args:
+            rows: One of `strips`.
             exponents: Give the exponents themselves, not their exponentials.
         """
-        memory = torch.empty(BLOCK * BLOCK, device=self.device)
-        for rows in slices(len(self), BLOCK):
-            left = self.left(rows)
-            for columns in slices(len(self), BLOCK, rows.start):
-                shape = (rows.stop - rows.start, columns.stop - columns.start)
-                block = memory[: shape[0] * shape[1]].view(shape)
-                self.exponents(left, self.right[columns], block)
-                if not exponents:
-                    block.exp_()
-                if rows == columns:
-                    block.fill_diagonal_(0.0 if exponents else ITSELF)
-                yield rows, columns, block
+        memory = torch.empty((rows.stop - rows.start) * BLOCK, device=self.device)
+        left = self.left(rows)
+        for columns in slices(len(self), BLOCK, rows.start):
+            shape = (rows.stop - rows.start, columns.stop - columns.start)
+            block = memory[: shape[0] * shape[1]].view(shape)
+            self.exponents(left, self.right[columns], block)
+            if not exponents:
+                block.exp_()
+            if rows == columns:
+                block.fill_diagonal_(0.0 if exponents else ITSELF)
+            yield columns, block
 
     def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
         """Similarities to all points: some rows at a time, and (rows, points) to write into."""
@@ -126,7 +136,7 @@ class GaussianPool:
 
     def exact(self, row: int, points: Rows) -> NDArray[np.float64]:
         """Similarity of one row to some of the points, correct to the last digits."""
-        self.effort.similarities += len(points)
+        self.effort.add(len(points))
         squared = np.empty(len(points))
         centre = self.features[row].astype(np.float64)
         for block in blocks(len(points), self.features.shape[1]):
@@ -135,20 +145,12 @@ class GaussianPool:
         return np.exp(squared * (-1.0 / self.radius**2))
 
     def of_rows(self, rows: Rows) -> "GaussianPool":
-        """The pool of these rows alone, all of them points."""
-        if len(rows) == len(self):
+        """The pool of these rows alone, in this order, all of them points."""
+        if np.array_equal(rows, np.arange(len(self))):
             return self
         other = GaussianPool(self.features[rows], self.radius)
         other.effort = self.effort
         other.right = self.right[torch.from_numpy(rows).to(self.device)]
-        other.error = self.error
-        return other
-
-    def with_points(self, points: Rows) -> "GaussianPool":
-        """The same rows with fewer points."""
-        other = GaussianPool(self.features, self.radius, points)
-        other.effort = self.effort
-        other.right = self.right
         other.error = self.error
         return other
 
@@ -230,9 +232,14 @@ class KeptPool(GaussianPool):
     def compute(self) -> None:
         """Compute every pair once."""
         self.matrix = torch.empty(len(self), len(self), device=self.device)
-        for rows, columns, block in self.symmetric_blocks():
-            self.matrix[rows, columns] = block
-            self.matrix[columns, rows] = block.T
+
+        def keep(rows: slice) -> None:
+            for columns, block in self.blocks_of(rows):
+                self.matrix[rows, columns] = block
+                self.matrix[columns, rows] = block.T
+
+        for _ in in_threads(keep, self.strips(), self.device):
+            pass
 
     def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
         """As `GaussianPool.upper_rows`."""

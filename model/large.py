@@ -8,21 +8,19 @@ import torch
 
 from model.arrays import Features, Mask, Rows
 from model.errors import ModelError
+from model.foreseen import PAIR_BYTES, ForeseenCoverage, share_that_matters
 from model.gaussian_pool import GaussianPool
 from model.greedy import Objective, Selection, maximise
 from model.neighbours import NeighbourGraph
 from model.objectives import Covered, DenseCoverage, PairedCoverage, Weights
 from model.pairs import Pairs, merged
-from model.revised import RevisedCoverage
 from model.sweep import PairsAbove, sweep
 
 EXACT_UP_TO = 250_000  # rows; beyond, the points are a random sample
 SAMPLE = 8_192  # points of that sample
 DOUBT = 0.01  # probability that the error bound of a sample does not hold
 FEW = 0.05  # share of all pairs that is kept rather than all of them
-PROBE = 1_024  # rows and points by which that share is estimated
 FILLED = 0.8  # share of the memory that what is kept may take
-PAIR_BYTES = 18  # while pairs are being collected and put in order
 SIMILARITY_BYTES = 4
 SWEPT = 0.5  # share of the progress that is done after a sweep
 DENSE_POINTS = 0.05  # share of the points that the graph may leave open
@@ -54,6 +52,7 @@ def choose(
             f"The neighbour graph is of {len(graph.reach)} rows, the pool has "
             f"{len(task.features)}; build it from these features."
         )
+    on_progress = _never_back(on_progress)
     selection = None if graph is None else _by_graph(task, graph)
     if selection is None and len(task.features) > EXACT_UP_TO:
         selection = _by_sample(task, on_progress)
@@ -61,6 +60,18 @@ def choose(
         selection = _by_sweep(task, memory, on_progress)
     on_progress(1.0)
     return selection
+
+
+def _never_back(on_progress: Callable[[float], None]) -> Callable[[float], None]:
+    """The same, whatever it is called with: another sweep may begin when half is done."""
+    most = 0.0
+
+    def forward(done: float) -> None:
+        nonlocal most
+        most = max(most, done)
+        on_progress(most)
+
+    return forward
 
 
 def _by_sweep(task: Task, memory: int, on_progress: Callable[[float], None]) -> Selection:
@@ -88,30 +99,23 @@ def _objective(
         on_progress(SWEPT * done)
 
     every_pair = len(pool) ** 2
-    pairs = _share(pool, covered) * every_pair
+    pairs = share_that_matters(pool, covered) * every_pair
     if pairs <= min(FEW * every_pair, FILLED * memory / PAIR_BYTES):
         near = PairsAbove(pool, covered)
         sweep(pool, [near], swept)
         return PairedCoverage(pool, task.weights, covered, task.tie, near.pairs())
     if every_pair * SIMILARITY_BYTES <= FILLED * memory:
         return DenseCoverage(pool.kept(), task.weights, covered, task.tie)
-    return RevisedCoverage(
+    return ForeseenCoverage(
         pool,
         task.weights,
         covered,
         task.tie,
         available=task.available,
         count=min(task.count, int(task.available.sum())),
+        memory=memory,
         on_progress=swept,
     )
-
-
-def _share(pool: GaussianPool, covered: Covered) -> float:
-    """How many of all pairs matter, by a random sample of them."""
-    generator = np.random.default_rng(0)
-    rows = generator.permutation(len(pool))[:PROBE]
-    points = generator.permutation(len(pool))[:PROBE]
-    return pool.share_above(rows, points, covered[points])
 
 
 def _by_graph(task: Task, graph: NeighbourGraph) -> Selection | None:
@@ -133,7 +137,7 @@ def _by_graph(task: Task, graph: NeighbourGraph) -> Selection | None:
         some = GaussianPool(task.features, task.radius, open_points)
         covered[open_points] = some.covered_by(task.labeled)
         pairs = merged(pairs, _pairs_of(some, covered[open_points]))
-        pool.effort.similarities += some.effort.similarities
+        pool.effort.add(some.effort.similarities)
     objective = PairedCoverage(pool, task.weights, covered, task.tie, pairs)
     chosen = maximise(objective, task.available, task.count)
     return replace(chosen, evaluations=pool.effort.similarities)
@@ -163,6 +167,8 @@ def _by_sample(task: Task, on_progress: Callable[[float], None]) -> Selection:
     objective = DenseCoverage(pool, task.weights[points] * scale, covered, task.tie)
     chosen = maximise(objective, task.available, task.count, on_progress)
     largest = float(task.weights.max(initial=0.0)) * len(weighty)
+    if len(points) == len(weighty):
+        largest = 0.0  # nothing was left out
     error = largest * sampling_error(len(points), len(task.features), len(chosen.rows))
     return replace(chosen, evaluations=pool.effort.similarities, error=error)
 

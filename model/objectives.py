@@ -1,6 +1,8 @@
 """Uncertainty coverage as the greedy sees it: three ways to know what a row would add."""
 
+import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from model.pairs import Pairs
 Weights = NDArray[np.float64]  # (points,), how much each point counts
 Covered = NDArray[np.float64]  # (points,), similarity to the nearest covered row
 Rising = tuple[Rows, NDArray[np.float64]]  # points, and how similar a row is to each of them
+AT_ONCE = 1_000_000  # pairs that are looked at together, some 40 MB
 
 
 class Coverage(ABC):
@@ -114,12 +117,6 @@ class DenseCoverage(Coverage):
             bounds[part] = weighted_sums(block.sub_(covered).relu_(), weights)
         return bounds
 
-    def sampled_bounds(self, points: Rows) -> Gains:
-        """What every row would add to the coverage of these points alone."""
-        some = self.pool.with_points(points)
-        sample = DenseCoverage(some, self.weights[points], self.covered[points], self.tie)
-        return sample.bounds(np.arange(len(some)))
-
     def rising(self, row: int) -> Rising:
         """As `Coverage.rising`."""
         _, block = next(self.pool.upper_rows(np.array([row])))
@@ -152,12 +149,16 @@ class PairedCoverage(Coverage):
 
     def bounds(self, rows: Rows) -> Gains:
         """As `Objective.bounds`."""
-        places, begins = self.pairs.of_many(rows)
-        points = self.pairs.points[places]
-        rise = np.maximum(self.pairs.similarities[places] - self.covered[points], 0.0)
-        rise *= self.weights[points]
-        sums = np.add.reduceat(np.append(rise, 0.0), begins)  # where a row has none: a neighbour's
-        return np.where(self.pairs.counts(rows) > 0, sums, 0.0)
+        counts = self.pairs.counts(rows)
+        bounds = np.empty(len(rows))
+        for part in parts_of_about(AT_ONCE, counts):
+            places, begins = self.pairs.of_many(rows[part])
+            points = self.pairs.points[places]
+            rise = np.maximum(self.pairs.similarities[places] - self.covered[points], 0.0)
+            rise *= self.weights[points]
+            sums = np.add.reduceat(np.append(rise, 0.0), begins)  # of none: a neighbour's
+            bounds[part] = np.where(counts[part] > 0, sums, 0.0)
+        return bounds
 
     def rising(self, row: int) -> Rising:
         """As `Coverage.rising`."""
@@ -169,3 +170,10 @@ class PairedCoverage(Coverage):
     def alike(self, rows: Rows) -> NDArray[np.int64]:
         """As `Coverage.alike`."""
         return self.pool.alike(rows)
+
+
+def parts_of_about(size: int, counts: NDArray[np.int64]) -> Iterator[slice]:
+    """Consecutive parts of the counts, each with a sum of about `size` or a single count."""
+    numbers = np.cumsum(counts) // size
+    edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
+    return (slice(int(first), int(stop)) for first, stop in itertools.pairwise(edges))

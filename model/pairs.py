@@ -18,69 +18,104 @@ class Pairs:
     starts: NDArray[np.int64]  # (candidates + 1,), where each candidate's points begin
     points: NDArray[np.int32]  # (pairs,)
     similarities: NDArray[np.float32]  # (pairs,), never too low
+    turns: Rows | None = None  # (candidates,), whose pairs come how manieth; None = as numbered
 
     def __len__(self) -> int:
         return len(self.points)
 
     def of(self, candidate: int) -> slice:
         """Where the pairs of one candidate lie."""
-        return slice(int(self.starts[candidate]), int(self.starts[candidate + 1]))
+        turn = candidate if self.turns is None else int(self.turns[candidate])
+        return slice(int(self.starts[turn]), int(self.starts[turn + 1]))
 
     def counts(self, candidates: Rows) -> NDArray[np.int64]:
         """How many pairs each of these candidates has."""
-        return np.asarray(self.starts[candidates + 1] - self.starts[candidates])
+        turns = self._turns_of(candidates)
+        return np.asarray(self.starts[turns + 1] - self.starts[turns])
 
     def of_many(self, candidates: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the pairs of these candidates lie, and where each candidate's begin therein."""
         counts = self.counts(candidates)
         begins = np.concatenate([[0], np.cumsum(counts)])
-        shifts = np.repeat(self.starts[candidates] - begins[:-1], counts)
+        shifts = np.repeat(self.starts[self._turns_of(candidates)] - begins[:-1], counts)
         return np.arange(begins[-1]) + shifts, begins[:-1]
+
+    def _turns_of(self, candidates: Rows) -> Rows:
+        return candidates if self.turns is None else self.turns[candidates]
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Some pairs of the candidates of one block."""
+    """The pairs of the candidates of one block and the points of another."""
 
-    candidates: NDArray[np.uint16]  # (pairs,), counted from the block's first
-    points: NDArray[np.int32]
-    similarities: NDArray[np.float32]
+    candidates: NDArray[np.uint16]  # (pairs,), counted from the first of their block
+    points: NDArray[np.uint16]  # (pairs,), likewise
+    similarities: NDArray[np.float32]  # (pairs,)
 
 
 class PairsBuilder:
-    """Pairs as they are found, block by block, in any order."""
+    """Pairs as they are found, block by block; a block is put in order when it is complete."""
 
-    def __init__(self, size: int, block: int) -> None:
-        """Prepare for `size` candidates in blocks of `block`."""
-        self.size = size
+    def __init__(
+        self, size: int, block: int, *, expected: int = 0, rows: Rows | None = None
+    ) -> None:
+        """Prepare for pairs among `size` rows.
+
+        Args:
+            size: How many rows there are.
+            block: How many of them are a block.
+            expected: How many pairs there will be at most; where more come, all must be copied.
+            rows: What each row is called in the result; its own number if not given.
+        """
         self.block = block
-        self.fragments: list[list[Fragment]] = [[] for _ in range(-(-size // block))]
+        self.rows = rows
+        self.fragments: list[dict[int, Fragment]] = [{} for _ in range(-(-size // block))]
+        self.starts = np.zeros(size + 1, dtype=np.int64)
+        self.points = np.empty(expected, dtype=np.int32)  # memory is used as it is written to
+        self.similarities = np.empty(expected, dtype=np.float32)
 
-    def add(self, block: int, fragment: Fragment) -> None:
-        """Keep pairs of the candidates of this block."""
-        self.fragments[block].append(fragment)
+    def add(self, candidates: int, points: int, fragment: Fragment) -> None:
+        """Keep the pairs of two blocks, which are given by their numbers."""
+        self.fragments[candidates][points] = fragment
+
+    def finish(self, candidates: int) -> None:
+        """All pairs of the candidates of this block were found; it is the next one."""
+        found = self.fragments[candidates]
+        numbers = sorted(found)
+        fragments = [found.pop(number) for number in numbers]
+        first = candidates * self.block
+        rows = slice(first + 1, min(first + self.block, len(self.starts) - 1) + 1)
+        if not fragments:
+            self.starts[rows] = self.starts[first]
+            return
+        candidate = np.concatenate([f.candidates for f in fragments])
+        counts = np.bincount(candidate, minlength=rows.stop - rows.start)
+        self.starts[rows] = self.starts[first] + np.cumsum(counts)
+        order = np.argsort(candidate, kind="stable")
+        points = np.concatenate(
+            [
+                f.points + np.int32(number * self.block)
+                for number, f in zip(numbers, fragments, strict=True)
+            ]
+        )[order]
+        place = slice(int(self.starts[first]), int(self.starts[rows.stop - 1]))
+        self._make_place(place.stop)
+        self.points[place] = points if self.rows is None else self.rows[points]
+        self.similarities[place] = np.concatenate([f.similarities for f in fragments])[order]
 
     def build(self) -> Pairs:
         """All pairs, ordered by candidate."""
-        counts = np.zeros(self.size + 1, dtype=np.int64)
-        total = sum(len(f.points) for fragments in self.fragments for f in fragments)
-        points = np.empty(total, dtype=np.int32)
-        similarities = np.empty(total, dtype=np.float32)
-        filled = 0
-        for number, fragments in enumerate(self.fragments):
-            if not fragments:
-                continue
-            candidates = np.concatenate([f.candidates for f in fragments])
-            order = np.argsort(candidates, kind="stable")
-            end = filled + len(order)
-            points[filled:end] = np.concatenate([f.points for f in fragments])[order]
-            similarities[filled:end] = np.concatenate([f.similarities for f in fragments])[order]
-            first = number * self.block
-            last = min(first + self.block, self.size)
-            counts[first + 1 : last + 1] = np.bincount(candidates, minlength=last - first)
-            filled = end
-            fragments.clear()
-        return Pairs(np.cumsum(counts), points, similarities)
+        total = int(self.starts[-1])
+        turns = None if self.rows is None else np.argsort(self.rows)
+        return Pairs(self.starts, self.points[:total], self.similarities[:total], turns)
+
+    def _make_place(self, needed: int) -> None:
+        if needed > len(self.points):
+            points, similarities = self.points, self.similarities
+            self.points = np.empty(2 * needed, dtype=np.int32)
+            self.similarities = np.empty(2 * needed, dtype=np.float32)
+            self.points[: len(points)] = points
+            self.similarities[: len(points)] = similarities
 
 
 def merged(left: Pairs, right: Pairs) -> Pairs:

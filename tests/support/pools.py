@@ -31,6 +31,14 @@ def clustered(
     return unit(centres + width * generator.normal(size=(size, dimension)))
 
 
+def unequal_clusters(seed: int, size: int, dimension: int, clusters: int = 40) -> Features:
+    """Directions around centres of which some have many and most have few."""
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet(np.full(clusters, 0.7))
+    centres = spread(seed + 1, clusters, dimension)[generator.choice(clusters, size, p=shares)]
+    return unit(centres + 0.1 * generator.normal(size=(size, dimension)))
+
+
 def with_copies(features: Features, seed: int, size: int) -> Features:
     """So many rows, each drawn from these."""
     return features[np.random.default_rng(seed).integers(len(features), size=size)]

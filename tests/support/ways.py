@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 import pytest
 
-from model import Selection, gaussian_pool, large, revised, sweep
+from model import Selection, foreseen, gaussian_pool, guessing, large, sweep
 from model.neighbours import NeighbourGraph
 from tests.support.pools import Situation
 
@@ -15,7 +15,8 @@ BLOCK = 8  # rows, so that small pools have several blocks
 class Way(Enum):
     KEPT = auto()
     PAIRS = auto()
-    REVISED = auto()
+    FORESEEN = auto()  # with place for pairs after a few choices
+    GUESSED = auto()  # badly, and without place for pairs
     GRAPH = auto()  # that holds all pairs
     SHORT_GRAPH = auto()  # that leaves points open
 
@@ -27,13 +28,19 @@ def choose(way: Way, situation: Situation) -> Selection:
         patch.setattr(gaussian_pool, "BLOCK", BLOCK)
         patch.setattr(sweep, "BLOCK", BLOCK)
         patch.setattr(gaussian_pool, "WIDE", 5 * len(situation.features))
-        patch.setattr(revised, "AT_ONCE", 50)
+        patch.setattr(sweep, "AT_ONCE", 5)
+        patch.setattr(guessing, "LANDMARKS", 10)
+        patch.setattr(foreseen, "WORTH", 2)
         patch.setattr(large, "FEW", 1.0 if way is Way.PAIRS else -1.0)
         patch.setattr(large, "DENSE_POINTS", 1.0)
         match way:
             case Way.KEPT | Way.PAIRS:
                 return situation.select()
-            case Way.REVISED:
+            case Way.FORESEEN:
+                patch.setattr(large, "FILLED", -1.0)
+                patch.setattr(foreseen, "MOST", 5)
+                return situation.select(memory=100 * len(situation.features))
+            case Way.GUESSED:
                 return situation.select(memory=0)
             case Way.GRAPH:
                 size = len(situation.features)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import large, revised
+from model import foreseen, guessing, large
 from model.arrays import NO_ROWS, Features, Rows, Uncertainty
 from model.neighbours import NeighbourGraph
+from model.sweep import sweep
 from tests.support.pools import (
     Situation,
     clustered,
@@ -22,8 +23,9 @@ KEPT = {"DenseCoverage"}
 SWEPT_PAIRS = {"PairedCoverage", "sweep"}
 GRAPH = {"PairedCoverage"}
 GRAPH_WITH_OPEN_POINTS = {"PairedCoverage", "merged"}
-REVISED = {"RevisedCoverage"}
+FORESEEN = {"ForeseenCoverage"}
 LITTLE = 20_000  # bytes, in which neither all similarities nor the pairs that matter find place
+ENOUGH = 5_000_000  # bytes, in which those pairs find place that matter after some choices
 
 
 def near_copies(seed: int, size: int, dimension: int) -> Features:
@@ -114,9 +116,28 @@ def used(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
         monkeypatch.setattr(large, name, recorded)
 
-    for name in ("DenseCoverage", "PairedCoverage", "RevisedCoverage", "sweep", "merged"):
+    for name in ("DenseCoverage", "PairedCoverage", "ForeseenCoverage", "sweep", "merged"):
         record(name, getattr(large, name))
     return answers
+
+
+def counted_sweeps(patch: pytest.MonkeyPatch) -> list[None]:
+    """Grows by one with every sweep ahead."""
+    sweeps: list[None] = []
+
+    def counted(*values: Any, **named: Any) -> None:  # noqa: ANN401 - passed on as they are
+        sweeps.append(None)
+        sweep(*values, **named)
+
+    patch.setattr(foreseen, "sweep", counted)
+    return sweeps
+
+
+def worst_of(guesser: guessing._Guesser) -> int:
+    """A bad guess: the available row with the smallest estimate."""
+    rows = np.flatnonzero(guesser.estimates > -np.inf)
+    guesser._estimate(rows)
+    return int(rows[np.argmin(guesser.estimates[rows])])
 
 
 @situations
@@ -144,11 +165,16 @@ def test_pairs_of_one_sweep_give_the_plain_choice(
 
 
 @situations
-def test_revised_bounds_give_the_plain_choice(situation: Situation, used: dict[str, Any]) -> None:
-    chosen = situation.select(memory=LITTLE)
+@pytest.mark.parametrize("memory", [ENOUGH, LITTLE], ids=["enough memory", "little memory"])
+def test_foreseen_gains_and_pairs_give_the_plain_choice(
+    memory: int, situation: Situation, used: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "FEW", -1.0)
+
+    chosen = situation.select(memory=memory)
 
     situation.assert_chosen(chosen)
-    assert used.keys() == REVISED
+    assert used.keys() == FORESEEN
 
 
 def test_the_way_follows_from_memory_and_labels(used: dict[str, Any]) -> None:
@@ -160,7 +186,7 @@ def test_the_way_follows_from_memory_and_labels(used: dict[str, Any]) -> None:
         replace(situation, count=1).select(memory=memory)
         ways.append(set(used))
 
-    assert ways == [KEPT, SWEPT_PAIRS, REVISED]
+    assert ways == [KEPT, SWEPT_PAIRS, FORESEEN]
 
 
 @pytest.mark.parametrize("labels", [100, 400])
@@ -221,31 +247,50 @@ def test_a_graph_without_labels_all_over_is_no_help_and_no_harm(
     assert used.keys() == KEPT
 
 
-def test_the_first_choices_are_guessed_right_where_the_sample_is_large(
-    used: dict[str, Any],
+def test_once_the_guessed_rows_are_chosen_the_pairs_do_the_rest(used: dict[str, Any]) -> None:
+    situation = replace(SITUATIONS["clusters"], count=60)
+
+    chosen = situation.select(memory=ENOUGH)
+
+    plan = used["ForeseenCoverage"].plan
+    assert 0 < len(plan.rows) < 59
+    assert chosen.rows[: len(plan.rows)].tolist() == plan.rows
+    assert plan.pairs is not None
+    situation.assert_chosen(chosen)
+
+
+def test_without_place_for_pairs_choices_are_guessed_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    situation = SITUATIONS["clusters"]
+    monkeypatch.setattr(foreseen, "PAIRS_FILL", 0.0)
+    monkeypatch.setattr(foreseen, "MOST", 9)
+    monkeypatch.setattr(foreseen, "WORTH", 0)
+    sweeps = counted_sweeps(monkeypatch)
+    situation = replace(SITUATIONS["clusters"], count=40)
 
-    chosen = situation.select(memory=LITTLE)
+    chosen = situation.select(memory=ENOUGH)
 
-    assert used["RevisedCoverage"].guessed == chosen.rows[: revised.GUESSED].tolist()
+    situation.assert_chosen(chosen)
+    assert len(sweeps) >= 4
 
 
-@pytest.mark.parametrize("name", ["clusters", "copies, 100 labels", "ties"])
+@pytest.mark.parametrize("name", ["clusters", "ties"])
+@pytest.mark.parametrize("worth", [0, 8])
 def test_wrong_guesses_change_nothing(
-    name: str, used: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    worth: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(revised, "SAMPLE", 1)
-    monkeypatch.setattr(revised, "CONTENDERS", 4)
+    monkeypatch.setattr(foreseen, "WORTH", worth)
+    monkeypatch.setattr(guessing._Guesser, "look_around", lambda guesser: worst_of(guesser))
+    sweeps = counted_sweeps(monkeypatch)
 
-    chosen = SITUATIONS[name].select(memory=LITTLE)
+    chosen = SITUATIONS[name].select(memory=ENOUGH)
 
-    assert used["RevisedCoverage"].guessed != chosen.rows[: revised.GUESSED].tolist()
     SITUATIONS[name].assert_chosen(chosen)
+    assert len(sweeps) == 1 if worth else len(sweeps) > 1
 
 
 @pytest.mark.parametrize("labels", [0, 100])
-def test_bounds_that_were_revised_again_and_again_stay_bounds(labels: int) -> None:
+def test_many_choices_are_the_plain_ones(labels: int) -> None:
     features, uncertainty = clustered(45, 1100, 16), uncertainties(46, 1100)
     situation = Situation(features, uncertainty, 0.5, 120, some_rows(47, 1100, labels))
 

@@ -40,8 +40,9 @@ def squared_of(dimension: int, offset: float) -> Floats:
 def exponents_of(pool: GaussianPool) -> Floats:
     """All pairs of the pool in their places, those below the diagonal as 0."""
     found = np.zeros((len(pool), len(pool)))
-    for rows, columns, block in pool.symmetric_blocks(exponents=True):
-        found[rows, columns] = block.numpy()
+    for rows in pool.strips():
+        for columns, block in pool.blocks_of(rows, exponents=True):
+            found[rows, columns] = block.numpy()
     return np.triu(found)
 
 
@@ -94,11 +95,12 @@ def test_every_pair_appears_exactly_once(size: int) -> None:
     pool = GaussianPool(spread(0, size, 2), 1.0)
     seen = np.zeros((size, size), dtype=np.int64)
 
-    for rows, columns, block in pool.symmetric_blocks():
-        assert block.shape == (rows.stop - rows.start, columns.stop - columns.start)
-        seen[rows, columns] += 1
-        if rows != columns:
-            seen[columns, rows] += 1
+    for rows in pool.strips():
+        for columns, block in pool.blocks_of(rows):
+            assert block.shape == (rows.stop - rows.start, columns.stop - columns.start)
+            seen[rows, columns] += 1
+            if rows != columns:
+                seen[columns, rows] += 1
 
     assert (seen == 1).all()
 
@@ -108,8 +110,9 @@ def test_kept_similarities_are_those_of_the_blocks_on_both_sides_of_the_diagonal
 
     kept = pool.kept().matrix.numpy()
 
-    for rows, columns, block in pool.symmetric_blocks():
-        np.testing.assert_allclose(kept[rows, columns], block.numpy(), rtol=2.0 * pool.error)
+    for rows in pool.strips():
+        for columns, block in pool.blocks_of(rows):
+            np.testing.assert_allclose(kept[rows, columns], block.numpy(), rtol=2.0 * pool.error)
     np.testing.assert_allclose(kept, kept.T, rtol=2.0 * pool.error)
 
 
@@ -149,8 +152,8 @@ def test_similarities_computed_are_counted() -> None:
     pool = GaussianPool(spread(0, 100, 8), 0.5)
     counts = []
 
-    for _ in pool.symmetric_blocks():
-        pass
+    for rows in pool.strips():
+        list(pool.blocks_of(rows))
     counts.append(pool.effort.similarities)
     list(pool.upper_rows(np.arange(7)))
     counts.append(pool.effort.similarities)

@@ -4,12 +4,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import large, revised
+from model import foreseen, large
 from model.arrays import Features, Mask, Rows
 from model.large import sampling_error
 from model.neighbours import NeighbourGraph
 from tests.support import reference_arrays
-from tests.support.pools import Situation, clustered, some_rows, spread, uncertainties
+from tests.support.pools import (
+    Situation,
+    clustered,
+    some_rows,
+    spread,
+    uncertainties,
+    unequal_clusters,
+)
 
 SIZE = 1500
 LITTLE = 20_000  # bytes, in which neither all similarities nor the pairs that matter find place
@@ -39,8 +46,7 @@ def sample_of(uncertainty: reference_arrays.Floats, size: int) -> Rows:
 @pytest.fixture
 def small_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples that do not weigh against the sweep of so small a pool."""
-    monkeypatch.setattr(large, "PROBE", 100)
-    monkeypatch.setattr(revised, "SAMPLE", 150)
+    monkeypatch.setattr(foreseen, "PROBE", 100)
 
 
 @pytest.mark.usefixtures("small_probes")
@@ -57,16 +63,13 @@ def test_pairs_that_matter_are_found_in_one_sweep() -> None:
     assert chosen.evaluations <= 0.75 * SIZE**2 + 150 * SIZE
 
 
-@pytest.mark.usefixtures("small_probes")
-@pytest.mark.parametrize(
-    ("count", "labels", "share"), [(10, 0, 1.8), (100, 0, 3.1), (100, 150, 2.1)]
-)
-def test_revising_bounds_costs_a_few_sweeps_whatever_the_count(
-    count: int, labels: int, share: float
-) -> None:
-    chosen = situation(count, labels).select(memory=LITTLE)
+@pytest.mark.parametrize("count", [10, 100])
+def test_looking_ahead_costs_little_more_than_one_sweep_whatever_the_count(count: int) -> None:
+    features = unequal_clusters(0, 6000, 32)
 
-    assert chosen.evaluations <= share * SIZE**2
+    chosen = Situation(features, np.ones(6000), 1.0, count).select(memory=40_000_000)
+
+    assert chosen.evaluations <= 1.3 * 6000**2
 
 
 def test_a_graph_saves_nearly_all_similarities() -> None:
@@ -93,7 +96,7 @@ def test_ten_times_as_many_choices_cost_hardly_more(labels: int) -> None:
 @pytest.mark.parametrize(
     ("labels", "options"),
     [(0, {}), (400, {}), (0, {"memory": LITTLE}), (400, {"graph": True})],
-    ids=["kept", "pairs", "revised", "graph"],
+    ids=["kept", "pairs", "foreseen", "graph"],
 )
 def test_the_share_that_is_done_never_falls_and_ends_at_1(
     labels: int, options: dict[str, Any], count: int
@@ -168,9 +171,29 @@ def test_a_sample_of_all_points_gives_the_plain_choice(monkeypatch: pytest.Monke
 
     chosen = wanted.select()
 
-    rows, gains = wanted.expected
-    assert chosen.rows.tolist() == rows
-    np.testing.assert_allclose(chosen.gains, gains, rtol=0.0, atol=1e-12)
+    wanted.assert_chosen(chosen)
+
+
+def test_progress_never_falls_where_another_sweep_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(foreseen, "PAIRS_FILL", 0.0)
+    monkeypatch.setattr(foreseen, "MOST", 3)
+    monkeypatch.setattr(foreseen, "WORTH", 0)
+    shares: list[float] = []
+
+    situation(count=12).select(memory=5_000_000, on_progress=shares.append)
+
+    assert (np.diff(shares) >= 0.0).all()
+    assert shares[-1] == 1.0
+
+
+def test_a_small_pool_is_done_at_once() -> None:
+    shares: list[float] = []
+
+    Situation(spread(14, 50, 4), np.ones(50), 0.5, 5).select(on_progress=shares.append)
+
+    assert shares == [1.0]
 
 
 @pytest.mark.parametrize("labels", [0, 100])
@@ -248,6 +271,7 @@ def test_a_graph_makes_a_sample_needless(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_choice_without_labels_or_graph_is_sampled_beyond_the_limit_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    sampled(monkeypatch, 100)
     errors = []
 
     for limit in (SIZE - 1, SIZE):

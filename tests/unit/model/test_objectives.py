@@ -2,18 +2,18 @@ import numpy as np
 import pytest
 
 from model.arrays import Features
+from model.foreseen import ForeseenCoverage
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
 from model.kernels import GaussianKernel
 from model.objectives import Coverage, DenseCoverage, KernelCoverage, PairedCoverage, Weights
-from model.revised import RevisedCoverage
 from model.sweep import PairsAbove, sweep
 from tests.support import reference_arrays
 from tests.support.pools import clustered, some_rows, spread, uncertainties, with_copies
 
 SIZE = 560  # two blocks
 TIE = 1e-12
-KINDS = ["kernel", "dense", "kept", "paired", "revised"]
+KINDS = ["kernel", "dense", "kept", "paired", "foreseen"]
 
 kinds = pytest.mark.parametrize("kind", KINDS)
 radii = pytest.mark.parametrize("radius", [0.02, 0.3, 1.5])
@@ -32,14 +32,15 @@ def make(kind: str, features: Features, weights: Weights, radius: float) -> Cove
     covered, pool = np.zeros(len(features)), GaussianPool(features, radius)
     if kind == "kernel":
         return KernelCoverage(GaussianKernel(features, radius), weights, covered, TIE)
-    if kind == "revised":
-        return RevisedCoverage(
+    if kind == "foreseen":
+        return ForeseenCoverage(
             pool,
             weights,
             covered,
             TIE,
             available=np.ones(len(features), dtype=np.bool_),
             count=20,
+            memory=1_000_000,
             on_progress=ignore,
         )
     if kind == "paired":

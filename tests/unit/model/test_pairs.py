@@ -22,7 +22,13 @@ def points_of(pairs: Pairs) -> list[list[int]]:
 def fragment(*pairs: tuple[int, int]) -> Fragment:
     candidates, points = np.array(pairs).reshape(-1, 2).T
     similarities = (0.01 * points).astype(np.float32)
-    return Fragment(candidates.astype(np.uint16), points.astype(np.int32), similarities)
+    return Fragment(candidates.astype(np.uint16), points.astype(np.uint16), similarities)
+
+
+def built(builder: PairsBuilder) -> Pairs:
+    for block in range(len(builder.fragments)):
+        builder.finish(block)
+    return builder.build()
 
 
 def test_the_pairs_of_a_candidate_lie_together() -> None:
@@ -52,30 +58,55 @@ def test_no_candidates_have_no_pairs() -> None:
 
 def test_fragments_may_come_in_any_order() -> None:
     builder = PairsBuilder(size=7, block=3)
-    builder.add(2, fragment((0, 50)))
-    builder.add(0, fragment((2, 30), (0, 10)))
-    builder.add(2, fragment((0, 20)))
-    builder.add(0, fragment((0, 60), (2, 40)))
+    builder.add(2, 1, fragment((0, 2)))
+    builder.add(0, 2, fragment((0, 0), (2, 0)))
+    builder.add(2, 0, fragment((0, 1)))
+    builder.add(0, 0, fragment((0, 1), (2, 1), (2, 2)))
 
-    pairs = builder.build()
+    pairs = built(builder)
 
-    assert points_of(pairs) == [[10, 60], [], [30, 40], [], [], [], [20, 50]]
+    assert points_of(pairs) == [[1, 6], [], [1, 2, 6], [], [], [], [1, 5]]
+
+
+@pytest.mark.parametrize("expected", [0, 2, 100])
+def test_there_may_be_more_pairs_than_expected(expected: int) -> None:
+    builder = PairsBuilder(size=4, block=2, expected=expected)
+    for block in (0, 1):
+        for other in (0, 1):
+            builder.add(block, other, fragment((0, 0), (0, 1), (1, 0), (1, 1)))
+
+    pairs = built(builder)
+
+    assert points_of(pairs) == [[0, 1, 2, 3]] * 4
+
+
+def test_rows_may_be_called_otherwise_in_the_result() -> None:
+    builder = PairsBuilder(size=3, block=2, rows=np.array([2, 0, 1]))
+    builder.add(0, 0, fragment((0, 1), (1, 0)))  # of 2 with 0, and of 0 with 2
+    builder.add(1, 0, fragment((0, 0), (0, 1)))  # of 1 with 2 and 0
+
+    pairs = built(builder)
+
+    assert points_of(pairs) == [[2], [0, 2], [0]]
+    places, begins = pairs.of_many(np.array([2, 1]))
+    assert pairs.points[places].tolist() == [0, 2, 0]
+    assert begins.tolist() == [0, 1]
+    assert pairs.counts(np.array([0, 1, 2])).tolist() == [1, 2, 1]
 
 
 def test_similarities_stay_with_their_pairs() -> None:
-    builder = PairsBuilder(size=5, block=2)
-    builder.add(1, fragment((1, 90), (0, 80)))
-    builder.add(0, fragment((1, 70)))
-    builder.add(1, fragment((0, 60)))
+    builder = PairsBuilder(size=500, block=250)
+    builder.add(1, 0, fragment((1, 90), (0, 80)))
+    builder.add(0, 0, fragment((1, 70)))
 
-    pairs = builder.build()
+    pairs = built(builder)
 
     np.testing.assert_allclose(pairs.similarities, 0.01 * pairs.points, rtol=1e-6)
 
 
 @pytest.mark.parametrize("size", [0, 1, 6])
 def test_where_nothing_was_found_there_are_no_pairs(size: int) -> None:
-    pairs = PairsBuilder(size, block=3).build()
+    pairs = built(PairsBuilder(size, block=3))
 
     assert points_of(pairs) == [[]] * size
 

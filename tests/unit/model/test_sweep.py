@@ -4,9 +4,9 @@ import pytest
 from model.gaussian_pool import BLOCK, GaussianPool
 from model.greedy import ignore
 from model.pairs import Pairs
-from model.sweep import GainsAt, PairsAbove, sweep
+from model.sweep import GainsAlong, GainsAt, PairsAbove, sweep
 from tests.support import reference_arrays
-from tests.support.pools import clustered, uncertainties
+from tests.support.pools import clustered, some_rows, uncertainties
 
 SIZE = 2 * BLOCK + 100
 RADIUS = 0.4
@@ -50,6 +50,43 @@ def test_gains_at_several_moments_are_bounds_and_tight() -> None:
         excess = observer.gains() - gains
         assert excess.min() >= 0.0
         assert excess.max() <= 3.0 * pool.error * (kernel @ weights).max()
+
+
+@pytest.mark.parametrize("at_once", [3, 1024])
+def test_gains_of_some_rows_at_each_moment_are_bounds_and_tight(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features, weights = clustered(6, SIZE, 16), uncertainties(7, SIZE) / SIZE
+    pool = GaussianPool(features, RADIUS)
+    covered = [np.full(SIZE, share) for share in (0.0, 0.1, 0.2, 0.3)]
+    rows = [np.arange(SIZE), some_rows(8, SIZE, 5), some_rows(9, SIZE, 0), some_rows(10, SIZE, 90)]
+    monkeypatch.setattr("model.sweep.AT_ONCE", at_once)
+    along = GainsAlong(pool, weights, covered, rows)
+
+    sweep(pool, along.observers, ignore)
+
+    kernel = reference_arrays.similarities(features, RADIUS)
+    assert len(along.gains()) == 4
+    for found, floor, some in zip(along.gains(), covered, rows, strict=True):
+        excess = found - np.maximum(kernel[some] - floor, 0.0) @ weights
+        assert excess.shape == (len(some),)
+        assert excess.min(initial=0.0) >= 0.0
+        assert excess.max(initial=0.0) <= 3.0 * pool.error * (kernel @ weights).max()
+
+
+def test_pairs_of_a_pool_in_another_order_have_the_names_of_the_first() -> None:
+    features, thresholds = clustered(11, SIZE, 16), uncertainties(12, SIZE)
+    pool, order = GaussianPool(features, RADIUS), some_rows(13, SIZE, SIZE)
+    here = PairsAbove(pool, thresholds)
+    there = PairsAbove(pool.of_rows(order), thresholds[order], called=order)
+
+    sweep(pool, [here], ignore)
+    sweep(pool.of_rows(order), [there], ignore)
+
+    plain, renamed = here.pairs(), there.pairs()
+    for row in (0, 1, 700, SIZE - 1):
+        points = renamed.points[renamed.of(row)]
+        assert sorted(points.tolist()) == plain.points[plain.of(row)].tolist()
 
 
 @pytest.mark.parametrize("size", [BLOCK - 1, SIZE])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from uherding_backend.store.actions import ActionStore
 from uherding_backend.store.database import Database
 from uherding_backend.store.pool import PoolStore
 from uherding_backend.store.projects import Project, ProjectStore
@@ -27,6 +28,7 @@ class Store:
         self.projects = ProjectStore(self.database)
         self.pool = PoolStore(self.database)
         self.rounds = RoundStore(self.database)
+        self.actions = ActionStore(self.database)
         self.thumbnails = ThumbnailStore(data_dir / "thumbnails.sqlite")
 
     def project_dir(self, project: int) -> Path:

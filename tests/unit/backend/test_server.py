@@ -512,7 +512,7 @@ def test_the_page_shows_what_runs_and_what_failed(
     store.rounds.request(PROJECT, "asked for", 995.0)
     running = store.rounds.take(995.0)
     assert running is not None
-    store.rounds.progress(running.id, "features", 0.25)
+    store.rounds.progress(running.id, "features", 0.25, 1000.0)
 
     page = client.get("/").text
 

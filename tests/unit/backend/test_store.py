@@ -216,7 +216,7 @@ def test_what_runs_says_how_far_it_is(store: Store) -> None:
     connected(store)
     round_ = running_and_ranked(store)
 
-    store.rounds.progress(store.rounds.latest(PROJECT)[0].id, "features", 0.5)
+    store.rounds.progress(store.rounds.latest(PROJECT)[0].id, "features", 0.5, 1.0)
 
     running = store.rounds.latest(PROJECT)[0]
     assert (running.id, running.step, running.progress) == (round_, "features", 0.5)
@@ -346,7 +346,7 @@ def die_while_writing(store: Store) -> None:
 LIFE: list[Callable[[Store], object]] = [
     lambda store: store.rounds.request(PROJECT, "one", 1.0),
     lambda store: store.rounds.take(2.0),
-    lambda store: store.rounds.progress(newest(store), "features", 0.5),
+    lambda store: store.rounds.progress(newest(store), "features", 0.5, 1.0),
     lambda store: store.rounds.ranked(
         newest(store), version="v", queue=[make_entry(1)], labels={TaskId(2): "bars"}, report={}
     ),

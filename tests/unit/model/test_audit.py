@@ -25,7 +25,7 @@ def test_accuracy_on_the_slice_counts_right_answers() -> None:
     classifier = train(*cloud(100, seed=2))
     answers = classifier.classes[classifier.logits(features).argmax(axis=1)]
 
-    estimate = audited_accuracy(classifier, features, labels)
+    estimate = audited_accuracy(answers, labels)
 
     assert estimate is not None
     assert estimate.value == pytest.approx((answers == labels).mean())
@@ -33,19 +33,9 @@ def test_accuracy_on_the_slice_counts_right_answers() -> None:
 
 
 def test_an_empty_slice_says_nothing() -> None:
-    features, labels = cloud(10, seed=1)
+    _, labels = cloud(10, seed=1)
 
-    assert audited_accuracy(train(features, labels), features[:0], labels[:0]) is None
-
-
-def test_a_class_that_the_classifier_never_saw_counts_as_wrong() -> None:
-    features, labels = cloud(100, seed=1)
-    seen = labels != 2
-
-    estimate = audited_accuracy(train(features[seen], labels[seen]), features, labels)
-
-    assert estimate is not None
-    assert estimate.value <= seen.mean()
+    assert audited_accuracy(labels[:0], labels[:0]) is None
 
 
 def test_the_slice_is_unbiased_where_chosen_items_are_not() -> None:
@@ -57,8 +47,9 @@ def test_the_slice_is_unbiased_where_chosen_items_are_not() -> None:
         audited = generator.permutation(800)[:60]
         rest = np.setdiff1d(np.arange(800), audited)
         classifier = train(features[rest[:80]], labels[rest[:80]])
-        truth = (classifier.classes[classifier.logits(features).argmax(axis=1)] == labels).mean()
-        estimate = audited_accuracy(classifier, features[audited], labels[audited])
+        answers = classifier.classes[classifier.logits(features).argmax(axis=1)]
+        truth = (answers == labels).mean()
+        estimate = audited_accuracy(answers[audited], labels[audited])
         assert estimate is not None
         held.append(estimate.low <= truth <= estimate.high)
         off.append(estimate.value - truth)

@@ -45,7 +45,7 @@ class PoolMap:
         tasks = list(outcome.tasks)
         directory = self.store.project_dir(self.project)
         places = pool_places(directory, tasks, self._features(tasks), self.on_progress)
-        path = map_path(self.store, self.project, self.round.id)
+        path = self.store.map_path(self.project, self.round.id)
         text = json.dumps(self._columns(tasks, places, outcome), separators=(",", ":"))
         _write(path, gzip.compress(text.encode(), compresslevel=6, mtime=0))
         for earlier in set(directory.glob("map-*.json.gz")) - {path}:
@@ -80,11 +80,6 @@ class PoolMap:
             "uncertainty": np.rint(100 * outcome.uncertainty).astype(np.int64).tolist(),
             "rank": [ranks.get(task, -1) for task in tasks],
         }
-
-
-def map_path(store: Store, project: ProjectId, round_id: int) -> Path:
-    """Where a round's map is: JSON, compressed by gzip."""
-    return store.project_dir(project) / f"map-{round_id}.json.gz"
 
 
 def pool_places(

@@ -28,7 +28,7 @@ def remaining_seconds(round_: Round, before: Mapping[str, float], now: float) ->
         return None
     elapsed = max(0.0, now - round_.step_started_at)
     later = sum(before.get(name, 0.0) for name in STEPS[STEPS.index(step) + 1 :])
-    if round_.progress >= TELLING:
+    if round_.progress >= TELLING and elapsed > 0:
         return later + elapsed * (1.0 - round_.progress) / round_.progress
     if not before:
         return None

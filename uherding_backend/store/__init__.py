@@ -31,6 +31,10 @@ class Store:
         self.actions = ActionStore(self.database)
         self.thumbnails = ThumbnailStore(data_dir / "thumbnails.sqlite")
 
+    def map_path(self, project: int, round_id: int) -> Path:
+        """Where a round's map is: JSON, compressed by gzip."""
+        return self.project_dir(project) / f"map-{round_id}.json.gz"
+
     def project_dir(self, project: int) -> Path:
         """Where a project's files are: its fitted feature extractor and its rounds."""
         path = self.data_dir / "projects" / str(project)

@@ -216,6 +216,12 @@ class ProjectStore:
             project,
         )
 
+    def extra_params(self, project: ProjectId) -> dict[str, Any]:
+        """What Label Studio passes on, without what was chosen on the dashboard."""
+        row = self._database.row("SELECT options FROM projects WHERE id = ?", project)
+        found: dict[str, Any] = json.loads(row["options"]) if row else {}
+        return found
+
     def choose(self, project: ProjectId, chosen: Mapping[str, Any]) -> None:
         """Take over what was chosen on the dashboard, instead of all that was chosen before."""
         text = json.dumps(dict(chosen), sort_keys=True)

@@ -241,6 +241,15 @@ class RoundStore:
             for row in rows
         ]
 
+    def class_history(self, project: ProjectId) -> list[tuple[RoundId, list[dict[str, Any]]]]:
+        """What every published round found out about each class, oldest first."""
+        rows = self._database.rows(
+            "SELECT id, json_extract(insights, '$.classes') AS classes FROM rounds "
+            "WHERE project_id = ? AND state = 'published' ORDER BY id",
+            project,
+        )
+        return [(RoundId(row["id"]), json.loads(row["classes"] or "[]")) for row in rows]
+
     def queue(self, round_id: RoundId) -> list[QueueEntry]:
         """The round's queue, best task first."""
         return [

@@ -13,7 +13,7 @@ from tests.support.builders import PROJECT, connected, kind_of, pictures
 from tests.support.fake_label_studio import FakeLabelStudio
 from uherding_backend import pool_map
 from uherding_backend.labels import TaskId
-from uherding_backend.pool_map import map_path, pool_places
+from uherding_backend.pool_map import pool_places
 from uherding_backend.worker import Worker
 
 
@@ -65,7 +65,7 @@ def test_mostly_new_images_make_a_new_map(tmp_path: Path) -> None:
 def read_map(worker: Worker) -> dict[str, Any]:
     published = worker.store.rounds.last_published(PROJECT)
     assert published is not None
-    data = map_path(worker.store, PROJECT, published.id).read_bytes()
+    data = worker.store.map_path(PROJECT, published.id).read_bytes()
     found: dict[str, Any] = json.loads(gzip.decompress(data))
     return found
 

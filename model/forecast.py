@@ -125,7 +125,7 @@ def recommend(measurements: Sequence[Measurement], forecasts: Sequence[Forecast]
         return Recommendation(
             Verdict.STOP, f"{_upper(adds)}, and hardly more than {_points(then.gain_high)}."
         )
-    between = f"({_points(then.gain_low)} to {_points(then.gain_high)})"
+    between = f"({100 * then.gain_low:+.1f} to {100 * then.gain_high:+.1f})"
     if then.gain < WORTH:
         return Recommendation(
             Verdict.LITTLE_LEFT,

@@ -11,7 +11,7 @@ import numpy as np
 
 from model.arrays import Labels, Mask, Probabilities
 
-LEAST_CONFIDENCE = 0.5
+LEAST_CONFIDENCE = 0.6
 USUAL = 0.25  # quantile of the confidence in right labels
 LEAST_SEEN = 3  # items of a class without which nothing is typical of it
 

@@ -100,7 +100,7 @@ function balanceChart(classes) {
   const names = classes.map((one) => one.name);
   draw("balance", classes.length ? [
     { x: names, y: classes.map((one) => one.labels / total), type: "bar", name: "of the labels", marker: { color: BLUE } },
-    { x: names, y: classes.map((one) => one.expected_share), type: "bar", name: "expected in the pool", marker: { color: "#e69f00", pattern: { shape: "/", fgcolor: style("--card"), solidity: 0.25 } } },
+    { x: names, y: classes.map((one) => one.expected_share), type: "bar", name: "expected in the pool", marker: { color: "#e69f00", pattern: { shape: "/", fillmode: "overlay", fgcolor: "#7a5200", solidity: 0.15 } } },
   ] : [], { xaxis: { automargin: true }, yaxis: share, barmode: "group", legend: { orientation: "h", y: 1.3 } });
 }
 

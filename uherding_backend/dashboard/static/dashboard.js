@@ -106,4 +106,5 @@ for (const form of document.querySelectorAll("form[data-setting]")) {
   });
 }
 
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 poll();

@@ -196,7 +196,7 @@ function select(i) {
   hover.style.top = `${Math.max(4, Math.min(box.clientHeight - 215, y + 14))}px`;
 }
 
-function open(i) {
+function openTask(i) {
   if (i >= 0) window.open(box.dataset.link + data.task[i], "_blank", "noopener");
 }
 
@@ -243,7 +243,7 @@ canvas.addEventListener("pointerup", (event) => {
   if (!pressed || pressed.moved || !data) return;
   const found = nearest(event.offsetX, event.offsetY);
   // A finger cannot hover: the first touch shows the image, the second one opens it.
-  if (event.pointerType === "mouse" || found === selected) open(found);
+  if (event.pointerType === "mouse" || found === selected) openTask(found);
   else select(found);
 });
 canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
@@ -258,7 +258,7 @@ canvas.addEventListener("keydown", (event) => {
   const keys = {
     ArrowLeft: () => { view.x -= pan; }, ArrowRight: () => { view.x += pan; }, ArrowUp: () => { view.y -= pan; }, ArrowDown: () => { view.y += pan; },
     "+": () => zoomAt(...middle, 1.4), "=": () => zoomAt(...middle, 1.4), "-": () => zoomAt(...middle, 1 / 1.4),
-    n: () => step(1), p: () => step(-1), Enter: () => open(selected), Escape: () => select(-1),
+    n: () => step(1), p: () => step(-1), Enter: () => openTask(selected), Escape: () => select(-1),
   };
   const act = keys[event.key];
   if (!act) return;

@@ -90,9 +90,9 @@ def _of_project(settings: Settings, store: Store) -> APIRouter:  # noqa: C901 - 
         return project_data.audit(store, settings, found(project))
 
     @router.get("/queue")
-    def queue(project: int) -> dict[str, Any]:
+    def queue(project: int, start: int = 0, count: int | None = None) -> dict[str, Any]:
         """The published queue, best task first, with a reason for each task."""
-        return project_data.queue(store, found(project))
+        return project_data.queue(store, found(project), max(0, start), count)
 
     @router.get("/settings")
     def choices(project: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from uherding_backend.status import overview, project_status
 from uherding_backend.store import Store
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+SHOWN = 50  # tasks of the queue on one page
 Show = Callable[..., HTMLResponse]
 
 
@@ -86,7 +87,6 @@ def _project_pages(router: APIRouter, show: Show, settings: Settings, store: Sto
             "audit": project_data.audit(store, settings, one),
         },
     )
-    page("/queue", "queue.html", lambda one: {"queue": project_data.queue(store, one)})
     page("/map", "map.html", lambda one: {"task_link": project_data.task_link(one, 0)[:-1]})
     page("/rounds", "rounds.html", lambda one: {"history": store.rounds.latest(one.id, 500)})
     page(
@@ -97,6 +97,13 @@ def _project_pages(router: APIRouter, show: Show, settings: Settings, store: Sto
             "actions": store.actions.latest(one.id),
         },
     )
+
+    @router.get("/projects/{project}/queue", response_class=HTMLResponse)
+    def queue(project: int, request: Request, start: int = 0) -> HTMLResponse:
+        found = store.projects.get(ProjectId(project))
+        status = project_status(store, settings, found)
+        listed = project_data.queue(store, found, max(0, start), SHOWN)
+        return show("queue.html", request, project=status, tab="/queue", queue=listed, shown=SHOWN)
 
     @router.get("/projects/{project}/rounds/{number}", response_class=HTMLResponse)
     def one_round(project: int, number: int, request: Request) -> HTMLResponse:

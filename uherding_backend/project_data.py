@@ -150,16 +150,29 @@ def audit(store: Store, settings: Settings, project: Project) -> dict[str, Any]:
     }
 
 
-def queue(store: Store, project: Project) -> dict[str, Any]:
-    """The published queue, best task first, with a reason for each."""
+def queue(
+    store: Store, project: Project, start: int = 0, count: int | None = None
+) -> dict[str, Any]:
+    """The published queue, best task first, with a reason for each.
+
+    Args:
+        store: Where it is.
+        project: Whose it is.
+        start: The first rank to list.
+        count: How many to list; all if None.
+    """
     published = store.rounds.last_published(project.id)
     if published is None:
-        return {"version": "", "round": None, "tasks": []}
+        return {"version": "", "round": None, "length": 0, "start": 0, "tasks": []}
     strategy = str(published.report.get("strategy", ""))
-    answered = {one.task for one in store.pool.annotations(project.id)}
+    entries = store.rounds.queue(published.id)
+    listed = list(enumerate(entries))[start : None if count is None else start + count]
+    answered = store.pool.answered(project.id, [entry.task for _, entry in listed])
     return {
         "version": published.version,
         "round": published.id,
+        "length": len(entries),
+        "start": start,
         "tasks": [
             {
                 **asdict(entry),
@@ -169,7 +182,7 @@ def queue(store: Store, project: Project) -> dict[str, Any]:
                 "link": task_link(project, entry.task),
                 "thumbnail": f"api/projects/{project.id}/thumbnails/{entry.task}",
             }
-            for rank, entry in enumerate(store.rounds.queue(published.id))
+            for rank, entry in listed
         ],
     }
 

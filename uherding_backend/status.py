@@ -1,4 +1,4 @@
-"""What is going on, as plain data: for `uherding status`, the API and the status page."""
+"""What is going on, as plain data: for `uherding status`, the API and the dashboard."""
 
 from __future__ import annotations
 

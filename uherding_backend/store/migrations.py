@@ -109,6 +109,7 @@ MIGRATIONS = (
         who TEXT NOT NULL,
         what TEXT NOT NULL
     );
+    CREATE INDEX annotations_by_task ON annotations (project_id, task_id);
     CREATE INDEX actions_by_project ON actions (project_id, id)
     """,
 )

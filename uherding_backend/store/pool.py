@@ -75,6 +75,11 @@ class PoolStore:
             )
         ]
 
+    def answered(self, project: ProjectId, tasks: Iterable[TaskId]) -> set[TaskId]:
+        """Those of the tasks that somebody has answered or skipped."""
+        query = "SELECT 1 FROM annotations WHERE project_id = ? AND task_id = ?"
+        return {task for task in tasks if self._database.row(query, project, task)}
+
     def item(self, project: ProjectId, task: TaskId) -> Item | None:
         """One task's image, or None if the task is not known."""
         row = self._database.row(

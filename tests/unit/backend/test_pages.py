@@ -212,3 +212,17 @@ def test_what_a_page_shows_is_in_the_api_page(client: TestClient) -> None:
 
     for name in ("curve", "insights", "stopping", "audit", "queue", "map", "rounds", "settings"):
         assert f"/api/projects/{{project}}/{name}" in described
+
+
+def test_a_long_queue_is_shown_page_by_page(client: TestClient, store: Store) -> None:
+    connected(store)
+    publish_round(store, queue=range(1, 121))
+
+    first, last = (client.get(f"/projects/1/queue?start={start}").text for start in (0, 100))
+
+    assert "1 to 50 of 120" in first
+    assert "?start=50" in first
+    assert "101 to 120 of 120" in last
+    assert "?start=150" not in last
+    listed = api(client, "queue?start=10&count=2")
+    assert [(one["rank"], one["task"]) for one in listed["tasks"]] == [(10, 11), (11, 12)]

@@ -399,3 +399,31 @@ def killed_before_commit(writing: Writing) -> Writing:
             raise Killed
 
     return mortal
+
+
+def test_what_an_earlier_release_stored_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr("uherding_backend.store.database.MIGRATIONS", MIGRATIONS[:1])
+        old = Store(tmp_path).database
+        old.write(
+            "INSERT INTO projects (id, uid, label_studio_url, link_url, token, backend_url, "
+            "label_config, options) VALUES (1, '1.1', '', '', '', '', '', '{\"round_size\": 9}')"
+        )
+        old.write("INSERT INTO annotations VALUES (1, 5, 7, 'bars', 0, 1, '2026')")
+        old.write("INSERT INTO queue VALUES (3, 0, 7, 0.5, 0.9, 'bars', 0.6)")
+        old.write(
+            "INSERT INTO rounds (id, project_id, state, reason, requested_at, finished_at) "
+            "VALUES (3, 1, 'published', 'first queue', 1, 2)"
+        )
+
+    store = Store(tmp_path)
+
+    project = store.projects.get(PROJECT)
+    assert (project.options, project.chosen, project.paused) == ({"round_size": 9}, {}, False)
+    assert store.pool.annotations(PROJECT)[0].author == ""
+    assert store.rounds.queue(RoundId(3))[0].company == 0
+    assert store.rounds.insights(RoundId(3)) == {}
+    assert store.rounds.history(PROJECT)[0].measured == {}
+    assert store.rounds.class_history(PROJECT) == [(RoundId(3), [])]

@@ -5,6 +5,7 @@ const CLASS_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#
 const SHAPES = ["circle", "square", "triangle", "diamond"]; // a ninth class has the first colour and another shape
 const CIVIDIS = [[0, 34, 78], [54, 72, 108], [124, 123, 120], [187, 174, 108], [254, 232, 56]]; // same for every eye
 const PRESS_PIXELS = 5;
+const DOT = 1.9; // pixels
 const CELL = 200; // map units: points are looked up by cell
 
 const box = document.getElementById("map");
@@ -107,8 +108,11 @@ function paint() {
   if (!data) return;
   const zoom = Math.min(3, Math.max(0.75, Math.sqrt(view.scale / whole().scale)));
   const small = data.task.length > 20000 ? 1.5 : data.task.length > 3000 ? 2 : 3;
-  for (const group of groups) {
-    const r = small * group.size * zoom / 1.4;
+  const radius = (group) => small * group.size * zoom / 1.4;
+  const isDot = (group) => radius(group) < (group.shape === "circle" ? DOT : group.shape === "square" ? 2 * DOT : 0);
+  paintDots(groups.filter(isDot), radius, ratio);
+  for (const group of groups.filter((one) => !isDot(one))) {
+    const r = radius(group);
     pen.fillStyle = group.colour;
     pen.globalAlpha = group.layer === 0 ? 0.65 : 0.92;
     pen.beginPath();
@@ -131,9 +135,28 @@ function paint() {
   }
 }
 
+function paintDots(dotted, radius, ratio) {
+  // Small dots go straight into the pixels: ten times as fast as shapes where there is no graphics card.
+  if (!dotted.length) return;
+  const { width, height } = canvas;
+  const image = pen.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
+  const scale = view.scale * ratio;
+  for (const group of dotted) {
+    pen.fillStyle = group.colour; // read back as #rrggbb, however it was written
+    const rgb = parseInt(pen.fillStyle.slice(1), 16), alpha = group.layer === 0 ? 170 : 235;
+    const packed = ((alpha << 24) | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
+    const side = Math.max(1, Math.round(2 * radius(group) * ratio)), half = side >> 1;
+    for (const i of group.points) {
+      const left = Math.round((data.x[i] - view.x) * scale) - half, top = Math.round((data.y[i] - view.y) * scale) - half;
+      if (left < 0 || top < 0 || left + side > width || top + side > height) continue;
+      for (let y = top; y < top + side; y++) pixels.fill(packed, y * width + left, y * width + left + side);
+    }
+  }
+  pen.putImageData(image, 0, 0);
+}
+
 function mark(shape, x, y, r) {
   if (shape === "circle") {
-    if (r < 1.9) return pen.rect(x - r, y - r, 2 * r, 2 * r); // nobody sees the corners, and it is faster
     pen.moveTo(x + r, y);
     return pen.arc(x, y, r, 0, 7);
   }
@@ -192,8 +215,8 @@ function select(i) {
   if (data.rank[i] >= 0) parts.push(line(`rank ${data.rank[i] + 1} in the queue`));
   hover.replaceChildren(...parts);
   const [x, y] = toScreen(i);
-  hover.style.left = `${Math.max(4, Math.min(box.clientWidth - 196, x + 14))}px`;
-  hover.style.top = `${Math.max(4, Math.min(box.clientHeight - 215, y + 14))}px`;
+  hover.style.left = `${Math.max(4, Math.min(box.clientWidth - hover.offsetWidth - 4, x + 14))}px`;
+  hover.style.top = `${Math.max(4, Math.min(box.clientHeight - hover.offsetHeight - 4, y + 14))}px`;
 }
 
 function openTask(i) {

@@ -12,12 +12,12 @@ BIN := .venv/bin
 LABEL_STUDIO := .labelstudio/venv/bin/label-studio
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test unit check install label-studio bench bench-quality clean
+.PHONY: demo test unit check install label-studio browser bench bench-quality clean
 
 demo: install label-studio
 	@$(BIN)/uherding demo --label-studio $(LABEL_STUDIO) --labels $(LABELS)
 
-test: check label-studio
+test: check label-studio browser
 	$(BIN)/pytest --labelstudio=$(LABEL_STUDIO) --hypothesis-profile=ci --cov --cov-report=term:skip-covered
 
 unit: .venv/dev
@@ -44,6 +44,12 @@ bench-quality: .venv/bench
 install: .venv/installed
 
 label-studio: $(LABEL_STUDIO)
+
+# Debian's Chromium, for the tests of the dashboard; whatever is installed already will do.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+		{ echo "Installing Chromium, which the dashboard's tests need" && apt-get -qq update && \
+		apt-get -qq install --yes --no-install-recommends chromium; }
 
 .venv/installed: requirements.txt pyproject.toml
 	@echo "Installing uherding-backend into .venv (torch is large: about 2 minutes the first time)"

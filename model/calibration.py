@@ -5,7 +5,7 @@ split; with few labels one split is noise, so several are drawn and all held-out
 together. docs/quality.md says how one split, several and five folds compare.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ Columns = NDArray[np.int64]  # (n,), the column of the right class
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOut:
+    """What classifiers said of labels that they were not trained on, split after split."""
+
+    rows: Rows  # (m,), positions among the labelled items; one for each time it was held out
+    logits: Logits  # (m, c), a column for each class that has labels
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """The temperature, and how well held-out labels were predicted with and without it."""
 
@@ -33,6 +41,7 @@ class Calibration:
     ece_after: float | None
     accuracy: float | None  # share of held-out labels that half of the labels could predict
     note: str  # why it was not fitted, or ""
+    held_out: HeldOut | None = field(default=None, compare=False)  # what it was fitted on
 
 
 def calibrate(
@@ -64,6 +73,7 @@ def calibrate(
         ece_after=expected_calibration_error(softmax(logits, temperature), columns),
         accuracy=float(np.mean(logits.argmax(axis=1) == columns)),
         note="",
+        held_out=HeldOut(held_out, logits),
     )
 
 

@@ -111,7 +111,7 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
         radius=radius.value,
         coverage=covered,
         calibration=calibration,
-        warnings=_warnings(labels[situation.labeled], calibration, radius.note),
+        warnings=_warnings(labels[situation.labeled], class_count, calibration, radius.note),
         seconds=clock.seconds,
     )
 
@@ -144,12 +144,17 @@ def _pool_probabilities(situation: Situation, class_count: int) -> Probabilities
     return _among_all_classes(known, situation.classifier.classes, class_count)
 
 
-def _warnings(labels: Labels, calibration: Calibration, radius_note: str) -> tuple[str, ...]:
+def _warnings(
+    labels: Labels, class_count: int, calibration: Calibration, radius_note: str
+) -> tuple[str, ...]:
     if len(labels) == 0:
         return ("There are no labels yet: no image is more uncertain than another.",)
     by_coverage = "Until it is, Uncertainty Herding chooses by coverage alone."
     unfitted = "" if calibration.fitted else f"{calibration.note} {by_coverage}"
-    return tuple(sentence for sentence in (unfitted, radius_note) if sentence)
+    missing = class_count - len(np.unique(labels))
+    unseen = f"{missing} of {class_count} classes have no label yet: they cannot be predicted."
+    found = (unfitted, unseen if missing else "", radius_note)
+    return tuple(sentence for sentence in found if sentence)
 
 
 def _check_labels(features: Features, labels: Labels, class_count: int) -> None:

@@ -15,7 +15,9 @@ LONGEST_RETRY_SECONDS = 600.0
 
 
 def due(store: Store, project: Project, options: Options, now: float) -> str | None:
-    """Why a round is due, from stored state alone; None if none is."""
+    """Why a round is due, from stored state alone; None if none is, or none is wanted."""
+    if project.paused:
+        return None
     latest = store.rounds.latest(project.id)
     if latest and latest[0].state in (RoundState.DUE, RoundState.RUNNING):
         return None

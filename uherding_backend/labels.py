@@ -18,6 +18,9 @@ class Annotation:
     Attributes:
         answer: What was chosen; None if nothing was, as in a skipped task.
         updated: ISO 8601 time of the last change: later sorts higher.
+        author: Label Studio's id of the person; empty if it is not known.
+        created: ISO 8601 time of the first submission; empty if it is not known.
+        seconds: How long the person looked at it; None if it is not known.
     """
 
     id: int
@@ -26,6 +29,9 @@ class Annotation:
     skipped: bool
     ground_truth: bool
     updated: str
+    author: str = ""
+    created: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,9 @@ def parse_annotation(payload: Mapping[str, Any], control: str) -> Annotation:
         skipped=skipped,
         ground_truth=bool(payload.get("ground_truth")),
         updated=str(payload.get("updated_at") or ""),
+        author=_author(payload.get("completed_by")),
+        created=str(payload.get("created_at") or ""),
+        seconds=_seconds(payload.get("lead_time")),
     )
 
 
@@ -90,6 +99,27 @@ def _agreed(annotations: Sequence[Annotation]) -> str:
     leading = [annotation for annotation in voting if votes[annotation.answer] == most]
     latest = max(leading, key=lambda annotation: (annotation.updated, annotation.id))
     return str(latest.answer)
+
+
+def disputed(
+    annotations: Iterable[Annotation], classes: Collection[str]
+) -> dict[TaskId, Counter[str]]:
+    """Tasks whose annotators chose different classes, with the votes."""
+    votes: dict[TaskId, Counter[str]] = {}
+    for annotation in annotations:
+        if annotation.answer in classes:
+            votes.setdefault(annotation.task, Counter())[str(annotation.answer)] += 1
+    return {task: counted for task, counted in votes.items() if len(counted) > 1}
+
+
+def _author(completed_by: object) -> str:
+    """Label Studio gives an id, or the user with the id in it."""
+    found = completed_by.get("id") if isinstance(completed_by, Mapping) else completed_by
+    return "" if found is None else str(found)
+
+
+def _seconds(lead_time: object) -> float | None:
+    return float(lead_time) if isinstance(lead_time, int | float) else None
 
 
 def _chosen(result: object, control: str) -> str | None:

@@ -107,6 +107,14 @@ class LabelStudio:
             for annotation in task.get("annotations") or []
         ]
 
+    def people(self) -> dict[str, str]:
+        """The name of every user, by id; empty if this user may not see them."""
+        try:
+            found = self._json("GET", "/api/users/")
+        except LabelStudioError:  # names are a comfort: no round fails for them
+            return {}
+        return {str(user["id"]): _name(user) for user in found if isinstance(user, Mapping)}
+
     def upload_predictions(
         self, project: ProjectId, predictions: Sequence[Mapping[str, Any]]
     ) -> int:
@@ -267,6 +275,11 @@ class LabelStudio:
         if not response.ok:
             raise _refusal("POST", "/api/token/refresh", response)
         return str(response.json()["access"])
+
+
+def _name(user: Mapping[str, Any]) -> str:
+    full = f"{user.get('first_name') or ''} {user.get('last_name') or ''}".strip()
+    return full or str(user.get("username") or user.get("email") or user["id"])
 
 
 def _refusal(method: str, path: str, response: requests.Response) -> LabelStudioError:

@@ -16,11 +16,12 @@ from model.names import (
     STRATEGY_NAMES,
 )
 from uherding_backend.errors import SettingsError
-from uherding_backend.settings import Settings
+from uherding_backend.settings import MOST_AUDITED, Settings
 
 NAMES = (
     *("round_size", "queue_size", "prelabel", "features", "simclr_epochs"),
     *("strategy", "classifier", "finetune_from", "finetune_epochs", "skip_duplicates"),
+    "audit_fraction",
 )
 MAX_QUEUE = 2000  # at 7 to 12 ms each, deleting so many holds annotators up for 14 to 24 s
 
@@ -44,6 +45,7 @@ class Options:
             checking it loads the networks.
         finetune_epochs: How long `finetune` trains at most.
         skip_duplicates: Whether near-copies of other images stay out of the queue.
+        audit_fraction: Share of the queue that is drawn at random and never trained on.
     """
 
     round_size: int
@@ -56,6 +58,7 @@ class Options:
     finetune_from: str = "resnet18"
     finetune_epochs: int = 200
     skip_duplicates: bool = False
+    audit_fraction: float = 0.0
 
     @property
     def low_water(self) -> int:
@@ -88,6 +91,7 @@ class Options:
                 extra_params, "finetune_epochs", settings.finetune_epochs, at_least=1
             ),
             skip_duplicates=_switch(extra_params, "skip_duplicates", settings.skip_duplicates),
+            audit_fraction=_share(extra_params, "audit_fraction", settings.audit_fraction),
         ).checked()
 
     def checked(self) -> Options:
@@ -107,6 +111,18 @@ def _number(given: Mapping[str, Any], name: str, default: int, *, at_least: int)
             f"extra_params {name} must be a whole number of {at_least} or more, got {value!r}."
         )
     return value
+
+
+def _share(given: Mapping[str, Any], name: str, default: float) -> float:
+    value = given.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        value = -1.0
+    if not 0.0 <= value <= MOST_AUDITED:
+        raise SettingsError(
+            f"extra_params {name} must be a number from 0 to {MOST_AUDITED:g}, got "
+            f"{given.get(name)!r}."
+        )
+    return float(value)
 
 
 def _text(given: Mapping[str, Any], name: str, default: str) -> str:

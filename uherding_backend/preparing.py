@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def prepare(studio: LabelStudio, project: Project, settings: Settings) -> list[str]:
-    """Do once what the queue needs; returns sentences for the log and the status page.
+    """Do once what the queue needs; returns sentences for the log and the dashboard.
 
     Choices that an admin made on purpose and that the queue can live with are left alone and
     only commented on.

@@ -133,7 +133,7 @@ def require_images(count: int) -> None:
     if count < MIN_IMAGES:
         raise UHerdingError(
             f"Only {count} of the project's images can be read; ranking needs {MIN_IMAGES} or "
-            "more. Import images, or see on the status page why they fail."
+            "more. Import images, or see on the dashboard why they fail."
         )
 
 

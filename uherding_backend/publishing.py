@@ -66,7 +66,7 @@ def queue_predictions(
             "task": entry.task,
             "result": (
                 choice_result(schema, entry.predicted, entry.probability)
-                if prelabel and entry.predicted
+                if prelabel and entry.predicted and not entry.audit  # a ticked box would bias it
                 else []
             ),
             "score": queue_score(rank, len(queue)),

@@ -6,30 +6,35 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from model.arrays import UNLABELED, Images
+from model.arrays import Labels as RowLabels
+from model.classifiers import trainer
 from model.duplicates import NOT_A_COPY
 from model.names import FINETUNE
 from model.neighbours import NeighbourGraph
 from model.networks import checked_start
 from model.pipeline import Ranking, rank_pool
 from model.strategies import STRATEGIES
+from uherding_backend.auditing import drawn_share, next_drawn, set_apart
 from uherding_backend.errors import LabelStudioError
 from uherding_backend.image_loading import ImageLoader
 from uherding_backend.images_source import ImageSource
+from uherding_backend.insights import Material, insights
 from uherding_backend.label_config import LabelSchema, parse_label_config
-from uherding_backend.labels import Labels, resolve
+from uherding_backend.labels import Labels, TaskId, resolve
 from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
 from uherding_backend.pool_graph import graph_pays, pool_graph
 from uherding_backend.pool_images import pool_images
+from uherding_backend.pool_map import PoolMap
 from uherding_backend.publishing import Switch, Upload, plan, queue_predictions, version_name
 from uherding_backend.reports import queue_entries, round_report
 from uherding_backend.settings import Settings
@@ -41,6 +46,30 @@ from uherding_backend.training import CHECKPOINT, CurrentStep, training
 log = logging.getLogger(__name__)
 
 OUTCOMES_KEPT = 2  # the current one, and the one before it while a reader may still have it open
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a round was given to rank.
+
+    Attributes:
+        apart: The audit slice: tasks that are not trained on.
+    """
+
+    schema: LabelSchema
+    options: Options
+    labels: Labels
+    pool: Pool
+    apart: frozenset[TaskId] = frozenset()
+
+    def trained_on(self) -> RowLabels:
+        """A class id for each row of the pool, UNLABELED where there is none to train on."""
+        row_labels = np.full(len(self.pool.tasks), UNLABELED, dtype=np.int64)
+        number = {name: at for at, name in enumerate(self.schema.classes)}
+        for row, task in enumerate(self.pool.tasks):
+            if task in self.labels.classes and task not in self.apart:
+                row_labels[row] = number[self.labels.classes[task]]
+        return row_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +95,10 @@ class RoundRunner:
         schema, options = self.read_project()
         labels = self.read_labels(schema)
         pool = self.read_pool(schema, options)
+        given = self.set_apart(Given(schema, options, labels, pool))
         images = self.read_images(pool, labels, options)
-        ranking = self.rank_pool(pool, labels, schema, options, images)
-        self.keep(pool, labels, schema, options, ranking)
+        ranking = self.rank_pool(given, images)
+        self.keep(given, ranking)
 
     def read_project(self) -> tuple[LabelSchema, Options]:
         """The label config as it is now, and the admin's options."""
@@ -115,21 +145,26 @@ class RoundRunner:
                 loader, pool.tasks, start, lambda done: self._progress("images", done)
             )
 
-    def rank_pool(
-        self,
-        pool: Pool,
-        labels: Labels,
-        schema: LabelSchema,
-        options: Options,
-        images: Images | None,
-    ) -> Ranking:
+    def set_apart(self, given: Given) -> Given:
+        """Draw the audit slice: nothing is trained on it, and the strategy does not choose it."""
+        apart = set_apart(
+            self.project.uid,
+            given.pool.tasks,
+            given.labels.classes.keys(),
+            self.store.pool.audit_tasks(self.project.id),
+            given.options.audit_fraction,
+        )
+        self.store.pool.replace_audit_tasks(self.project.id, apart)
+        return replace(given, apart=apart)
+
+    def rank_pool(self, given: Given, images: Images | None) -> Ranking:
         """Train, calibrate and choose: the machine learning, which knows only rows."""
-        row_labels = np.full(len(pool.tasks), UNLABELED, dtype=np.int64)
-        candidates = np.ones(len(pool.tasks), dtype=np.bool_)
-        for row, task in enumerate(pool.tasks):
-            if task in labels.classes:
-                row_labels[row] = schema.classes.index(labels.classes[task])
-            candidates[row] = task not in labels.set_aside
+        pool, options = given.pool, given.options
+        row_labels = given.trained_on()
+        candidates = np.array(
+            [t not in given.labels.set_aside and t not in given.apart for t in pool.tasks],
+            dtype=np.bool_,
+        )
         if options.skip_duplicates:
             candidates &= pool.copies == NOT_A_COPY
         step = CurrentStep(self._progress)
@@ -137,8 +172,8 @@ class RoundRunner:
         ranking = rank_pool(
             pool.features,
             row_labels,
-            class_count=len(schema.classes),
-            count=options.queue_size,
+            class_count=len(given.schema.classes),
+            count=options.queue_size - drawn_share(options.queue_size, options.audit_fraction),
             candidates=candidates,
             strategy=STRATEGIES[options.strategy],
             inputs=images,
@@ -159,20 +194,54 @@ class RoundRunner:
             directory = self.store.project_dir(self.project.id)
             return pool_graph(directory, pool.features, partial(self._progress, "neighbours"))
 
-    def keep(
-        self, pool: Pool, labels: Labels, schema: LabelSchema, options: Options, ranking: Ranking
-    ) -> None:
+    def keep(self, given: Given, ranking: Ranking) -> None:
         """Store the outcome, so that a restart goes on from here."""
+        classes = given.schema.classes
+        with self._step("insights"):
+            found = self._insights(given, ranking)
+            drawn = next_drawn(self.project.uid, given.apart, given.labels)
+            room = given.options.queue_size - len(ranking.selection.rows)
+            labeled = np.flatnonzero(given.trained_on() != UNLABELED)
+            queue = queue_entries(given.pool, classes, ranking, drawn[:room], labeled)
         with self._step("storing"):
             path = outcome_path(self.store, self.project.id, self.round.id)
-            save_outcome(path, pool.tasks, schema.classes, ranking)
+            save_outcome(path, given.pool.tasks, classes, ranking)
+            report = round_report(
+                given.pool,
+                given.labels,
+                given.options,
+                ranking,
+                queued=len(queue),
+                apart=given.apart,
+            )
             self.store.rounds.ranked(
                 self.round.id,
                 version=self._new_version(),
-                queue=queue_entries(pool.tasks, schema.classes, ranking),
-                labels=labels.classes,
-                report=self.stopwatch.added_to(round_report(pool, labels, options, ranking)),
+                queue=queue,
+                labels=given.labels.classes,
+                report=self.stopwatch.added_to(report),
+                insights=found,
             )
+
+    def _insights(self, given: Given, ranking: Ranking) -> dict[str, Any]:
+        material = Material(
+            pool=given.pool,
+            classes=given.schema.classes,
+            labels=given.labels,
+            annotations=self.store.pool.annotations(self.project.id),
+            apart=given.apart,
+            ranking=ranking,
+            trained_on=given.trained_on(),
+        )
+        earlier = [one.measured for one in self.store.rounds.history(self.project.id)]
+        quick = given.options.classifier != FINETUNE
+        return insights(
+            material,
+            self.studio.people(),
+            earlier,
+            fit=trainer(given.options.classifier) if quick else None,
+            seed=self.round.id,
+        )
 
     def publish(self) -> None:
         """Upload the queue, check that all arrived, then switch: all at once for annotators."""
@@ -185,7 +254,17 @@ class RoundRunner:
             return
         for call in calls:
             self._send(call)
+        self._draw_map(stored)
         self._published(stored)
+
+    def _draw_map(self, stored: Round) -> None:
+        """After the switch: annotators do not wait for it."""
+        with self._step("map"):
+            step = CurrentStep(self._progress, "map")
+            try:
+                PoolMap(self.store, self.project.id, stored, step.progress).draw()
+            except Exception:
+                log.exception("project %d: round %d has no map", self.project.id, stored.id)
 
     def _calls(self, stored: Round) -> list[Upload | Switch] | None:
         queue = self.store.rounds.queue(stored.id)
@@ -253,7 +332,7 @@ class RoundRunner:
         return version_name(self.project.id, self.round.id, secrets.token_hex(3))
 
     def _progress(self, step: str, done: float) -> None:
-        self.store.rounds.progress(self.round.id, step, done)
+        self.store.rounds.progress(self.round.id, step, done, self.clock())
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:

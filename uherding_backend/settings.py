@@ -11,6 +11,7 @@ from model.names import CLASSIFIERS, DEFAULT_CLASSIFIER, DEFAULT_STRATEGY, STRAT
 from uherding_backend.errors import SettingsError
 
 LOOPBACK = "127.0.0.1"
+MOST_AUDITED = 0.5  # of the queue: labels that are never trained on
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Settings:
     finetune_from: str = "resnet18"
     finetune_epochs: int = 200
     skip_duplicates: bool = False
+    audit_fraction: float = 0.0
     poll_seconds: float = 30.0
 
     @classmethod
@@ -61,6 +63,7 @@ class Settings:
             finetune_from=given.get("UHERDING_FINETUNE_FROM", "resnet18").strip(),
             finetune_epochs=_whole(given, "UHERDING_FINETUNE_EPOCHS", 200, at_least=1),
             skip_duplicates=_switch(given, "UHERDING_SKIP_DUPLICATES"),
+            audit_fraction=_share(given, "UHERDING_AUDIT_FRACTION", most=MOST_AUDITED),
             poll_seconds=_seconds(given, "UHERDING_POLL_SECONDS", 30.0),
         )
         return settings.checked()
@@ -129,6 +132,17 @@ def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
     if not 0 < seconds < 86400:
         raise SettingsError(f"{name} must be a number of seconds above 0, got {text!r}.")
     return seconds
+
+
+def _share(given: Mapping[str, str], name: str, *, most: float) -> float:
+    text = given.get(name, "0")
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= most:
+        raise SettingsError(f"{name} must be a number from 0 to {most:g}, got {text!r}.")
+    return share
 
 
 def _switch(given: Mapping[str, str], name: str) -> bool:

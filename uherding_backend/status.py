@@ -1,4 +1,4 @@
-"""What is going on, as plain data: for `uherding status`, the API and the status page."""
+"""What is going on, as plain data: for `uherding status`, the API and the dashboard."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def project_status(store: Store, settings: Settings, project: Project) -> dict[s
         **_labels(store, project, published),
         "state": _state(project, rounds),
         "problem": _problem(project, rounds),
+        "paused": project.paused,
         "features": asdict(project.extractor) if project.extractor.version else None,
         **_choices(settings, project),
         "notes": list(project.notes),
@@ -43,6 +44,11 @@ def project_status(store: Store, settings: Settings, project: Project) -> dict[s
         "published": round_status(published) if published else None,
         "rounds": [round_status(round_) for round_ in rounds],
     }
+
+
+def state_and_problem(project: Project, rounds: list[Round]) -> tuple[str, str]:
+    """Where a project stands, and what is wrong with it, by its newest rounds."""
+    return _state(project, rounds), _problem(project, rounds)
 
 
 def round_status(round_: Round) -> dict[str, Any]:
@@ -99,7 +105,9 @@ def _state(project: Project, rounds: list[Round]) -> str:
         return "running a round"
     if rounds and rounds[0].state.value == "failed":
         return "last round failed"
-    return "a round is due" if "due" in states or not rounds else "queue is up"
+    if "due" in states or not rounds:
+        return "a round is due" if rounds or not project.paused else "paused"
+    return "paused" if project.paused else "queue is up"
 
 
 def _problem(project: Project, rounds: list[Round]) -> str:

@@ -28,8 +28,10 @@ def die() -> None:
 def die_at_step(wanted: str) -> None:
     told = RoundStore.progress
 
-    def progress(self: RoundStore, round_id: RoundId, step: str, progress: float) -> None:
-        told(self, round_id, step, progress)
+    def progress(
+        self: RoundStore, round_id: RoundId, step: str, progress: float, now: float
+    ) -> None:
+        told(self, round_id, step, progress, now)
         if step == wanted:
             die()
 

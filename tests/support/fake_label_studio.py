@@ -194,6 +194,10 @@ class FakeLabelStudio(LabelStudio):
             found = self._found(project).annotations.values()
             return [parse_annotation(annotation, control) for annotation in found]
 
+    def people(self) -> dict[str, str]:
+        with self._calling("people"):
+            return {"ann": "Ann Otator"}
+
     def upload_predictions(
         self, project: ProjectId, predictions: Sequence[Mapping[str, Any]]
     ) -> int:

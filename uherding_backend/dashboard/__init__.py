@@ -8,7 +8,25 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-_TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+STATIC = Path(__file__).parent / "static"
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def render(name: str, now: float, **context: Any) -> str:  # noqa: ANN401 - what the page needs
+    """A page as HTML.
+
+    Args:
+        name: The template's file.
+        now: Seconds since the epoch.
+        **context: What the template shows; `base` is the path under which the backend lives.
+    """
+    return _TEMPLATES.get_template(name).render(ago=lambda moment: _ago(moment, now), **context)
 
 
 def _ago(moment: float | None, now: float) -> str:
@@ -27,13 +45,30 @@ def _percent(share: object) -> str:
     return f"{100 * share:.1f} %" if isinstance(share, int | float) else "-"
 
 
-_TEMPLATES.filters["percent"] = _percent
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
 
 
-def status_page(projects: list[dict[str, Any]], now: float) -> str:
-    """The page at /: projects, rounds, what runs, what failed and what to do."""
-    return _TEMPLATES.get_template("status.html").render(
-        projects=projects,
-        ago=lambda moment: _ago(moment, now),
-        clock=datetime.fromtimestamp(now, UTC).strftime("%H:%M:%S UTC"),
-    )
+def _number(value: object, digits: int = 0) -> str:
+    """A number with thousands apart; "-" where there is none."""
+    return f"{value:,.{digits}f}" if isinstance(value, int | float) else "-"
+
+
+def _clock(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _minutes(seconds: object) -> str:
+    """A duration: "12 s", "3.5 min"."""
+    if not isinstance(seconds, int | float):
+        return "-"
+    return f"{seconds:.1f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
+
+
+_TEMPLATES.filters |= {
+    "percent": _percent,
+    "points": _points,
+    "number": _number,
+    "clock": _clock,
+    "minutes": _minutes,
+}

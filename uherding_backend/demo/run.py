@@ -22,10 +22,11 @@ from uherding_backend.errors import UHerdingError
 from uherding_backend.labels import ProjectId
 from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.project_extractor import reopened
-from uherding_backend.settings import Settings
+from uherding_backend.settings import LOOPBACK, Settings
 from uherding_backend.store import Store
 
 USER = "demo@example.com"
+DASHBOARD_USER = "demo"
 TITLE = "Fashion (UHerding demo)"
 ROUND_SIZE = 20
 LABEL_STUDIO_PORT = 8080
@@ -81,13 +82,14 @@ def run_demo(directory: Path, program: Path, labels: int, console: Console) -> i
         with server:
             server.wait_until_ready(60.0, lambda _: console.renew("Starting the backend"))
             _connect(studio.url, server.url, demo)
-            _wait_for_queue(server.url, demo.project, console)
+            api = _with_password(server.url, demo)
+            _wait_for_queue(api, demo.project, console)
             _welcome(studio.url, server.url, demo, console)
             if not labels:
                 return _stay(studio, server)
             annotator = Annotator(studio.url, demo.token, demo.project)
             baseline = _baseline(directory, demo.project, images)
-            return label_and_report(annotator, server.url, baseline, labels, console)
+            return label_and_report(annotator, api, baseline, labels, console)
 
 
 def _processes(directory: Path, program: Path, demo: Demo) -> tuple[ChildProcess, ChildProcess]:
@@ -102,9 +104,20 @@ def _processes(directory: Path, program: Path, demo: Demo) -> tuple[ChildProcess
     server = backend(
         directory,
         free_port(BACKEND_PORT),
-        {"LABEL_STUDIO_URL": studio.url, "LABEL_STUDIO_API_KEY": demo.token},
+        {
+            "LABEL_STUDIO_URL": studio.url,
+            "LABEL_STUDIO_API_KEY": demo.token,
+            "BASIC_AUTH_USER": DASHBOARD_USER,  # without a password nothing can be changed
+            "BASIC_AUTH_PASS": demo.password,
+            "UHERDING_HOST": LOOPBACK,
+        },
     )
     return studio, server
+
+
+def _with_password(url: str, demo: Demo) -> str:
+    """The backend's address with what it asks for; both are letters, digits and dashes."""
+    return url.replace("://", f"://{DASHBOARD_USER}:{demo.password}@")
 
 
 def _patience(directory: Path) -> str:
@@ -133,7 +146,12 @@ def _create_project(url: str, token: str, directory: Path, names: list[str]) -> 
 
 
 def _connect(studio_url: str, server_url: str, demo: Demo) -> None:
-    settings = Settings(label_studio_url=studio_url, label_studio_api_key=demo.token)
+    settings = Settings(
+        label_studio_url=studio_url,
+        label_studio_api_key=demo.token,
+        basic_auth_user=DASHBOARD_USER,
+        basic_auth_pass=demo.password,
+    )
     connect_project(settings, ProjectId(demo.project), server_url, {"round_size": ROUND_SIZE})
 
 
@@ -152,7 +170,9 @@ def _wait_for_queue(url: str, project: int, console: Console) -> None:
         done = running[0]["progress"] if running else None
         console.renew(f"First queue: {step}", done)
         time.sleep(0.25)
-    raise UHerdingError(f"No queue after {FIRST_QUEUE_SECONDS:.0f} s. See {url}/ for what it does.")
+    raise UHerdingError(
+        f"No queue after {FIRST_QUEUE_SECONDS:.0f} s. The dashboard says what it does."
+    )
 
 
 def _baseline(directory: Path, project: int, images: DemoImages) -> RandomBaseline:
@@ -169,7 +189,8 @@ def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> 
 
     Label Studio   {studio_url}/projects/{demo.project}
     log in with    {USER}   password  {demo.password}
-    status page    {server_url}/        API  {server_url}/docs
+    dashboard      {server_url}/        API  {server_url}/docs
+    log in with    {DASHBOARD_USER}   the same password
     queue          {version}
 
   Press "Label All Tasks" in Label Studio and label {ROUND_SIZE} images (keys 1 to 9 and 0):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from uherding_backend.store.actions import ActionStore
 from uherding_backend.store.database import Database
 from uherding_backend.store.pool import PoolStore
 from uherding_backend.store.projects import Project, ProjectStore
@@ -27,7 +28,12 @@ class Store:
         self.projects = ProjectStore(self.database)
         self.pool = PoolStore(self.database)
         self.rounds = RoundStore(self.database)
+        self.actions = ActionStore(self.database)
         self.thumbnails = ThumbnailStore(data_dir / "thumbnails.sqlite")
+
+    def map_path(self, project: int, round_id: int) -> Path:
+        """Where a round's map is: JSON, compressed by gzip."""
+        return self.project_dir(project) / f"map-{round_id}.json.gz"
 
     def project_dir(self, project: int) -> Path:
         """Where a project's files are: its fitted feature extractor and its rounds."""

@@ -84,4 +84,32 @@ MIGRATIONS = (
         PRIMARY KEY (round_id, task_id)
     ) WITHOUT ROWID;
     """,
+    # 2: what the dashboard shows and lets people do
+    """
+    ALTER TABLE annotations ADD COLUMN author TEXT NOT NULL DEFAULT '';
+    ALTER TABLE annotations ADD COLUMN created TEXT NOT NULL DEFAULT '';
+    ALTER TABLE annotations ADD COLUMN seconds REAL;
+    ALTER TABLE projects ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE projects ADD COLUMN chosen TEXT NOT NULL DEFAULT '{}';
+    ALTER TABLE rounds ADD COLUMN step_started_at REAL;
+    ALTER TABLE rounds ADD COLUMN insights TEXT NOT NULL DEFAULT '{}';
+    ALTER TABLE queue ADD COLUMN second TEXT NOT NULL DEFAULT '';
+    ALTER TABLE queue ADD COLUMN second_probability REAL NOT NULL DEFAULT 0;
+    ALTER TABLE queue ADD COLUMN company INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE queue ADD COLUMN audit INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE audit_tasks (
+        project_id INTEGER NOT NULL,
+        task_id INTEGER NOT NULL,
+        PRIMARY KEY (project_id, task_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE actions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL,
+        at REAL NOT NULL,
+        who TEXT NOT NULL,
+        what TEXT NOT NULL
+    );
+    CREATE INDEX annotations_by_task ON annotations (project_id, task_id);
+    CREATE INDEX actions_by_project ON actions (project_id, id)
+    """,
 )

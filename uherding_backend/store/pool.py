@@ -75,6 +75,31 @@ class PoolStore:
             )
         ]
 
+    def answered(self, project: ProjectId, tasks: Iterable[TaskId]) -> set[TaskId]:
+        """Those of the tasks that somebody has answered or skipped."""
+        query = "SELECT 1 FROM annotations WHERE project_id = ? AND task_id = ?"
+        return {task for task in tasks if self._database.row(query, project, task)}
+
+    def item(self, project: ProjectId, task: TaskId) -> Item | None:
+        """One task's image, or None if the task is not known."""
+        row = self._database.row(
+            "SELECT * FROM items WHERE project_id = ? AND task_id = ?", project, task
+        )
+        return _item(row) if row else None
+
+    def audit_tasks(self, project: ProjectId) -> frozenset[TaskId]:
+        """The tasks that are set apart for the audit, labelled or not."""
+        rows = self._database.rows("SELECT task_id FROM audit_tasks WHERE project_id = ?", project)
+        return frozenset(TaskId(row["task_id"]) for row in rows)
+
+    def replace_audit_tasks(self, project: ProjectId, tasks: Iterable[TaskId]) -> None:
+        """From now on these are set apart."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM audit_tasks WHERE project_id = ?", (project,))
+            connection.executemany(
+                "INSERT INTO audit_tasks VALUES (?, ?)", [(project, task) for task in tasks]
+            )
+
     def item_count(self, project: ProjectId) -> int:
         """How many tasks are known."""
         row = self._database.row("SELECT count(*) AS n FROM items WHERE project_id = ?", project)
@@ -95,7 +120,8 @@ class PoolStore:
             _INSERT_ANNOTATION
             + " ON CONFLICT DO UPDATE SET task_id = excluded.task_id, answer = excluded.answer, "
             "skipped = excluded.skipped, ground_truth = excluded.ground_truth, "
-            "updated = excluded.updated WHERE excluded.updated >= updated",
+            "updated = excluded.updated, author = excluded.author, created = excluded.created, "
+            "seconds = excluded.seconds WHERE excluded.updated >= updated",
             *_values(project, annotation),
         )
 
@@ -130,8 +156,8 @@ def _item(row: sqlite3.Row) -> Item:
 
 
 _INSERT_ANNOTATION = (
-    "INSERT INTO annotations (project_id, id, task_id, answer, skipped, ground_truth, updated) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO annotations (project_id, id, task_id, answer, skipped, ground_truth, updated, "
+    "author, created, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -144,6 +170,9 @@ def _values(project: ProjectId, annotation: Annotation) -> tuple[object, ...]:
         annotation.skipped,
         annotation.ground_truth,
         annotation.updated,
+        annotation.author,
+        annotation.created,
+        annotation.seconds,
     )
 
 
@@ -155,4 +184,7 @@ def _annotation(row: sqlite3.Row) -> Annotation:
         skipped=bool(row["skipped"]),
         ground_truth=bool(row["ground_truth"]),
         updated=row["updated"],
+        author=row["author"],
+        created=row["created"],
+        seconds=row["seconds"],
     )

@@ -65,7 +65,9 @@ class Project:
         link_url: Label Studio's address for people's browsers.
         token: The API token that came with /setup; empty if the settings hold one.
         backend_url: The address under which Label Studio calls this backend.
-        options: The admin's ``extra_params`` for this project.
+        options: The admin's choices for this project: ``extra_params``, and over them ``chosen``.
+        chosen: What was chosen on the dashboard.
+        paused: Whether rounds run only when somebody asks for one.
         active: False once it was disconnected.
         prepared: For which settings Label Studio's project was set up; empty if it was not.
         notes: What preparing changed in Label Studio, and what an admin should know.
@@ -99,6 +101,8 @@ class Project:
     tasks_changed: bool
     reasserted: str
     extractor: ExtractorInUse
+    chosen: Mapping[str, Any]
+    paused: bool
 
 
 class ProjectStore:
@@ -212,6 +216,21 @@ class ProjectStore:
             project,
         )
 
+    def extra_params(self, project: ProjectId) -> dict[str, Any]:
+        """What Label Studio passes on, without what was chosen on the dashboard."""
+        row = self._database.row("SELECT options FROM projects WHERE id = ?", project)
+        found: dict[str, Any] = json.loads(row["options"]) if row else {}
+        return found
+
+    def choose(self, project: ProjectId, chosen: Mapping[str, Any]) -> None:
+        """Take over what was chosen on the dashboard, instead of all that was chosen before."""
+        text = json.dumps(dict(chosen), sort_keys=True)
+        self._database.write("UPDATE projects SET chosen = ? WHERE id = ?", text, project)
+
+    def pause(self, project: ProjectId, *, paused: bool) -> None:
+        """Run rounds only when somebody asks, or by themselves again."""
+        self._database.write("UPDATE projects SET paused = ? WHERE id = ?", paused, project)
+
     def trouble(self, project: ProjectId, problem: str) -> None:
         """Remember why the project cannot be attended to; an empty text clears it."""
         self._database.write(
@@ -236,7 +255,7 @@ def _project(row: sqlite3.Row) -> Project:
         token=row["token"],
         backend_url=row["backend_url"],
         label_config=row["label_config"],
-        options=json.loads(row["options"]),
+        options={**json.loads(row["options"]), **json.loads(row["chosen"])},
         active=bool(row["active"]),
         prepared=row["prepared"],
         notes=tuple(json.loads(row["notes"])),
@@ -248,4 +267,6 @@ def _project(row: sqlite3.Row) -> Project:
         tasks_changed=bool(row["tasks_changed"]),
         reasserted=row["reasserted"],
         extractor=ExtractorInUse(**json.loads(row["extractor"])),
+        chosen=json.loads(row["chosen"]),
+        paused=bool(row["paused"]),
     )

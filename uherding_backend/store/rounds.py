@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import Enum
 from typing import Any, NewType
 
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store.database import Database
+
+_MEASURED = "gain, uncertainty, predicted, probability, second, second_probability, company, audit"
 
 RoundId = NewType("RoundId", int)
 
@@ -34,6 +36,7 @@ class Round:
         version: Label Studio's model_version of the queue; empty until the ranking is stored.
         error: Why it failed and what to do; empty otherwise.
         report: What was measured; see docs/rounds.md.
+        step_started_at: When a running round began its step, in seconds since the epoch.
     """
 
     id: RoundId
@@ -48,17 +51,39 @@ class Round:
     version: str
     error: str
     report: Mapping[str, Any]
+    step_started_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A task in the queue and why it is there; the position in the list is its rank."""
+    """A task in the queue and why it is there; the position in the list is its rank.
+
+    Attributes:
+        predicted: The likeliest class; empty without a classifier.
+        second: The next likeliest class; empty if there is none.
+        company: Images like this one that have no label near them.
+        audit: Whether it was drawn at random, to be judged by and not trained on.
+    """
 
     task: TaskId
     gain: float
     uncertainty: float
     predicted: str
     probability: float
+    second: str = ""
+    second_probability: float = 0.0
+    company: int = 0
+    audit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One point of a project's curves."""
+
+    id: RoundId
+    finished_at: float
+    report: Mapping[str, Any]
+    measured: Mapping[str, Any]
 
 
 class RoundStore:
@@ -107,10 +132,16 @@ class RoundStore:
                 )
         return [_round(row) for row in rows]
 
-    def progress(self, round_id: RoundId, step: str, progress: float) -> None:
+    def progress(self, round_id: RoundId, step: str, progress: float, now: float) -> None:
         """Say what a running round is doing."""
         self._database.write(
-            "UPDATE rounds SET step = ?, progress = ? WHERE id = ?", step, progress, round_id
+            "UPDATE rounds SET step_started_at = CASE WHEN step = ? THEN step_started_at ELSE ? "
+            "END, step = ?, progress = ? WHERE id = ?",
+            step,
+            now,
+            step,
+            progress,
+            round_id,
         )
 
     def ranked(
@@ -121,25 +152,24 @@ class RoundStore:
         queue: Sequence[QueueEntry],
         labels: Mapping[TaskId, str],
         report: Mapping[str, Any],
+        insights: Mapping[str, Any] | None = None,
     ) -> None:
         """Store the outcome before anything of it reaches Label Studio."""
         with self._database.writing() as connection:
             connection.execute("DELETE FROM queue WHERE round_id = ?", (round_id,))
             connection.execute("DELETE FROM round_labels WHERE round_id = ?", (round_id,))
             connection.executemany(
-                "INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (round_id, rank, e.task, e.gain, e.uncertainty, e.predicted, e.probability)
-                    for rank, e in enumerate(queue)
-                ],
+                f"INSERT INTO queue (round_id, rank, task_id, {_MEASURED}) "  # noqa: S608 - constants
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(round_id, rank, *astuple(entry)) for rank, entry in enumerate(queue)],
             )
             connection.executemany(
                 "INSERT INTO round_labels VALUES (?, ?, ?)",
                 [(round_id, task, answer) for task, answer in labels.items()],
             )
             connection.execute(
-                "UPDATE rounds SET version = ?, report = ? WHERE id = ?",
-                (version, json.dumps(dict(report)), round_id),
+                "UPDATE rounds SET version = ?, report = ?, insights = ? WHERE id = ?",
+                (version, json.dumps(dict(report)), json.dumps(dict(insights or {})), round_id),
             )
 
     def renamed(self, round_id: RoundId, version: str) -> None:
@@ -188,6 +218,38 @@ class RoundStore:
         )
         return _round(row) if row else None
 
+    def insights(self, round_id: RoundId) -> dict[str, Any]:
+        """What the dashboard shows of a round; empty for rounds of earlier releases."""
+        row = self._database.row("SELECT insights FROM rounds WHERE id = ?", round_id)
+        found: dict[str, Any] = json.loads(row["insights"]) if row else {}
+        return found
+
+    def history(self, project: ProjectId) -> list[History]:
+        """Every published round with what it measured, oldest first."""
+        rows = self._database.rows(
+            "SELECT id, finished_at, report, json_extract(insights, '$.measured') AS measured "
+            "FROM rounds WHERE project_id = ? AND state = 'published' ORDER BY id",
+            project,
+        )
+        return [
+            History(
+                RoundId(row["id"]),
+                row["finished_at"],
+                json.loads(row["report"]),
+                json.loads(row["measured"] or "{}"),
+            )
+            for row in rows
+        ]
+
+    def class_history(self, project: ProjectId) -> list[tuple[RoundId, list[dict[str, Any]]]]:
+        """What every published round found out about each class, oldest first."""
+        rows = self._database.rows(
+            "SELECT id, json_extract(insights, '$.classes') AS classes FROM rounds "
+            "WHERE project_id = ? AND state = 'published' ORDER BY id",
+            project,
+        )
+        return [(RoundId(row["id"]), json.loads(row["classes"] or "[]")) for row in rows]
+
     def queue(self, round_id: RoundId) -> list[QueueEntry]:
         """The round's queue, best task first."""
         return [
@@ -197,6 +259,10 @@ class RoundStore:
                 row["uncertainty"],
                 row["predicted"],
                 row["probability"],
+                row["second"],
+                row["second_probability"],
+                row["company"],
+                bool(row["audit"]),
             )
             for row in self._database.rows(
                 "SELECT * FROM queue WHERE round_id = ? ORDER BY rank", round_id
@@ -223,4 +289,5 @@ def _round(row: sqlite3.Row) -> Round:
         version=row["version"],
         error=row["error"],
         report=json.loads(row["report"]),
+        step_started_at=row["step_started_at"],
     )

@@ -36,9 +36,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
     said: list[tuple[str, float]] = []
     tell = RoundStore.progress
 
-    def watched(store: RoundStore, round_id: Any, step: str, done: float) -> None:  # noqa: ANN401
+    def watched(store: RoundStore, round_id: Any, step: str, done: float, now: float) -> None:  # noqa: ANN401
         said.append((step, done))
-        tell(store, round_id, step, done)
+        tell(store, round_id, step, done, now)
 
     monkeypatch.setattr(RoundStore, "progress", watched)
     return said
@@ -256,10 +256,10 @@ def killed_at_half(worker: Worker, studio: FakeLabelStudio) -> Path:
     label(studio, 6)
     tell = RoundStore.progress
 
-    def mortal(store: RoundStore, round_id: Any, step: str, done: float) -> None:  # noqa: ANN401
+    def mortal(store: RoundStore, round_id: Any, step: str, done: float, now: float) -> None:  # noqa: ANN401
         if (step, done) == ("classifier", 0.5):
             raise Killed
-        tell(store, round_id, step, done)
+        tell(store, round_id, step, done, now)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RoundStore, "progress", mortal)
@@ -299,5 +299,5 @@ def test_what_fine_tuning_left_behind_is_removed_when_another_classifier_is_chos
     restart(worker).step()
 
     left = sorted(path.name for path in killed_at_half.parent.glob("*"))
-    of_the_pool = ("patches", "copies")
+    of_the_pool = ("patches", "copies", "map-")
     assert [name for name in left if not name.startswith(of_the_pool)] == ["round-1.npz"]

@@ -12,8 +12,9 @@ from tests.support.builders import (
     prepared,
     publish_round,
 )
-from uherding_backend.dashboard import _ago, status_page
+from uherding_backend.dashboard import _ago, render
 from uherding_backend.labels import ProjectId, TaskId
+from uherding_backend.project_data import progress
 from uherding_backend.status import overview, project_status
 from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
@@ -22,6 +23,17 @@ from uherding_backend.store.pool import Item
 def status_of(store: Store) -> dict[str, object]:
     settings = make_settings(store.data_dir, round_size=5)
     return project_status(store, settings, store.projects.get(PROJECT))
+
+
+def projects_page(store: Store) -> str:
+    return render(
+        "projects.html",
+        1000.0,
+        base="",
+        can_change=False,
+        projects=overview(store, make_settings(store.data_dir)),
+        running={one["project"]: one for one in progress(store, 1000.0)},
+    )
 
 
 def test_the_state_tells_where_a_project_stands(store: Store) -> None:
@@ -96,7 +108,7 @@ def test_unreadable_images_are_listed_with_the_reason(store: Store) -> None:
     round_ = publish_round(store)
     store.rounds.published(round_.id, {**round_.report, "unreadable": 1}, 1.0)
 
-    page = status_page(overview(store, make_settings(store.data_dir)), 1000.0)
+    page = projects_page(store)
 
     assert status_of(store)["unreadable"] == [{"task": 2, "problem": "<gone>"}]
     assert "task 2: &lt;gone&gt;" in page
@@ -121,7 +133,7 @@ def test_labels_are_counted_in_all_and_since_the_last_round(store: Store) -> Non
 def test_strategy_and_classifier_are_shown(store: Store) -> None:
     connected(store, options={"strategy": "badge-pam", "classifier": "mlp"})
 
-    page = status_page(overview(store, make_settings(store.data_dir)), 1000.0)
+    page = projects_page(store)
 
     status = status_of(store)
     assert (status["strategy"], status["classifier"]) == ("badge-pam", "mlp")
@@ -184,7 +196,7 @@ def test_the_page_shows_the_accuracy_where_it_was_measured(
     round_ = publish_round(store)
     store.rounds.published(round_.id, {**round_.report, "accuracy": accuracy}, 1.0)
 
-    page = status_page(overview(store, make_settings(store.data_dir)), 1000.0)
+    page = projects_page(store)
 
     assert words in page
     assert "There are no labels yet." in page
@@ -193,6 +205,6 @@ def test_the_page_shows_the_accuracy_where_it_was_measured(
 def test_a_project_without_any_round_has_a_page(store: Store) -> None:
     store.projects.connect(make_connection())
 
-    page = status_page(overview(store, make_settings(store.data_dir)), 1000.0)
+    page = projects_page(store)
 
     assert "connecting" in page

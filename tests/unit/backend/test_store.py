@@ -216,7 +216,7 @@ def test_what_runs_says_how_far_it_is(store: Store) -> None:
     connected(store)
     round_ = running_and_ranked(store)
 
-    store.rounds.progress(store.rounds.latest(PROJECT)[0].id, "features", 0.5)
+    store.rounds.progress(store.rounds.latest(PROJECT)[0].id, "features", 0.5, 1.0)
 
     running = store.rounds.latest(PROJECT)[0]
     assert (running.id, running.step, running.progress) == (round_, "features", 0.5)
@@ -346,7 +346,7 @@ def die_while_writing(store: Store) -> None:
 LIFE: list[Callable[[Store], object]] = [
     lambda store: store.rounds.request(PROJECT, "one", 1.0),
     lambda store: store.rounds.take(2.0),
-    lambda store: store.rounds.progress(newest(store), "features", 0.5),
+    lambda store: store.rounds.progress(newest(store), "features", 0.5, 1.0),
     lambda store: store.rounds.ranked(
         newest(store), version="v", queue=[make_entry(1)], labels={TaskId(2): "bars"}, report={}
     ),
@@ -399,3 +399,31 @@ def killed_before_commit(writing: Writing) -> Writing:
             raise Killed
 
     return mortal
+
+
+def test_what_an_earlier_release_stored_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr("uherding_backend.store.database.MIGRATIONS", MIGRATIONS[:1])
+        old = Store(tmp_path).database
+        old.write(
+            "INSERT INTO projects (id, uid, label_studio_url, link_url, token, backend_url, "
+            "label_config, options) VALUES (1, '1.1', '', '', '', '', '', '{\"round_size\": 9}')"
+        )
+        old.write("INSERT INTO annotations VALUES (1, 5, 7, 'bars', 0, 1, '2026')")
+        old.write("INSERT INTO queue VALUES (3, 0, 7, 0.5, 0.9, 'bars', 0.6)")
+        old.write(
+            "INSERT INTO rounds (id, project_id, state, reason, requested_at, finished_at) "
+            "VALUES (3, 1, 'published', 'first queue', 1, 2)"
+        )
+
+    store = Store(tmp_path)
+
+    project = store.projects.get(PROJECT)
+    assert (project.options, project.chosen, project.paused) == ({"round_size": 9}, {}, False)
+    assert store.pool.annotations(PROJECT)[0].author == ""
+    assert store.rounds.queue(RoundId(3))[0].company == 0
+    assert store.rounds.insights(RoundId(3)) == {}
+    assert store.rounds.history(PROJECT)[0].measured == {}
+    assert store.rounds.class_history(PROJECT) == [(RoundId(3), [])]

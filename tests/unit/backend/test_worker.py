@@ -137,8 +137,8 @@ def test_the_report_has_the_seconds_of_every_step_and_those_of_label_studio(
 
     report = latest(worker).report
     assert list(report["seconds"]) == [
-        *("labels", "tasks", "features", "classifier", "calibration", "selection", "storing"),
-        *("uploading", "switching"),
+        *("labels", "tasks", "features", "classifier", "calibration", "selection", "insights"),
+        *("storing", "uploading", "switching", "map"),
     ]
     assert report["label_studio_seconds"] == {
         "labels": 1.0,

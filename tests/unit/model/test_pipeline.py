@@ -69,7 +69,7 @@ def test_with_labels_the_uncertainty_is_the_calibrated_margin() -> None:
     expected = margin(softmax(logits, ranking.temperature))
     expected[:40] = 0.0
     np.testing.assert_allclose(ranking.uncertainty, expected, atol=1e-12)
-    assert ranking.warnings == ()
+    assert ranking.warnings == ("1 of 4 classes have no label yet: they cannot be predicted.",)
     assert ranking.calibration.fitted
 
 

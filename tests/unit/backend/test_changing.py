@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.support.builders import PROJECT, Clock, connected, make_settings, publish_round
+from uherding_backend.due import due
+from uherding_backend.options import Options
+from uherding_backend.server import create_app
+from uherding_backend.store import Store
+
+USER = "boss"
+AUTH = (USER, "a good secret")
+SETTINGS = "/api/projects/1/settings"
+
+
+@pytest.fixture
+def client(store: Store, clock: Clock) -> Iterator[TestClient]:
+    """A server with a password, asked with it; a project is connected."""
+    connected(store, options={"strategy": "margin"})
+    settings = make_settings(store.data_dir, basic_auth_user=USER, basic_auth_pass=AUTH[1])
+    with TestClient(create_app(settings, store, clock)) as client:
+        client.auth = AUTH
+        yield client
+
+
+@pytest.fixture
+def open_client(store: Store, clock: Clock) -> Iterator[TestClient]:
+    """A server without a password."""
+    connected(store)
+    with TestClient(create_app(make_settings(store.data_dir), store, clock)) as client:
+        yield client
+
+
+def actions(client: TestClient) -> list[tuple[str, str]]:
+    return [(one["who"], one["what"]) for one in client.get("/api/projects/1/actions").json()]
+
+
+def in_force(client: TestClient) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(SETTINGS).json()["settings"]
+    return found
+
+
+def test_a_change_is_in_force_and_recorded_with_who_and_when(
+    client: TestClient, store: Store, clock: Clock
+) -> None:
+    answer = client.patch(SETTINGS, json={"round_size": 9, "by": "Ada"})
+
+    assert answer.status_code == 200
+    assert in_force(client)["round_size"] == {"value": 9, "from": "dashboard"}
+    options = Options.of(make_settings(store.data_dir), store.projects.get(PROJECT).options)
+    assert options.round_size == 9
+    assert actions(client) == [("Ada (boss)", "changed round_size from 6 to 9")]
+    assert store.actions.latest(PROJECT)[0].at == clock.now
+    assert store.rounds.latest(PROJECT) == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"strategy": "random"}, {"prelabel": True}, {"audit_fraction": 0.2}]
+)
+def test_what_changes_the_queue_asks_for_a_round(
+    client: TestClient, store: Store, change: dict[str, Any]
+) -> None:
+    client.patch(SETTINGS, json=change)
+
+    (round_,) = store.rounds.latest(PROJECT)
+    assert round_.reason == f"{next(iter(change))} changed"
+
+
+def test_label_studio_saying_its_own_again_does_not_undo_a_choice(
+    client: TestClient, store: Store
+) -> None:
+    client.patch(SETTINGS, json={"strategy": "random"})
+
+    connected(store, options={"strategy": "margin", "queue_size": 7})
+
+    assert in_force(client)["strategy"] == {"value": "random", "from": "dashboard"}
+    assert store.projects.get(PROJECT).options["queue_size"] == 7
+
+
+def test_a_choice_can_be_taken_back(client: TestClient) -> None:
+    client.patch(SETTINGS, json={"strategy": "random"})
+    client.patch(SETTINGS, json={"strategy": None})
+
+    assert in_force(client)["strategy"] == {"value": "margin", "from": "Label Studio"}
+    assert actions(client)[0][1] == "changed strategy from random to margin"
+
+
+@pytest.mark.parametrize(
+    ("change", "explained"),
+    [
+        ({"round_size": 0}, "whole number of 1 or more"),
+        ({"strategy": "magic"}, "must be one of"),
+        ({"audit_fraction": 0.9}, "from 0 to 0.5"),
+        ({"colour": "blue"}, "Extra inputs"),
+        ({"prelabel": "perhaps"}, "prelabel"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_reason_and_changes_nothing(
+    client: TestClient, change: dict[str, Any], explained: str
+) -> None:
+    before = in_force(client)
+
+    answer = client.patch(SETTINGS, json=change)
+
+    assert answer.status_code in (400, 422)
+    assert explained in answer.json()["detail"]
+    assert in_force(client) == before
+    assert actions(client) == []
+
+
+def test_the_same_choice_again_is_not_recorded_twice(client: TestClient) -> None:
+    for _ in range(2):
+        client.patch(SETTINGS, json={"round_size": 9})
+
+    assert len(actions(client)) == 1
+
+
+def test_a_paused_project_has_no_automatic_rounds_until_it_is_resumed(
+    client: TestClient, store: Store
+) -> None:
+    options = Options.of(make_settings(store.data_dir), {})
+
+    client.post("/api/projects/1/pause", json={"paused": True})
+    paused = due(store, store.projects.get(PROJECT), options, 1000.0)
+    state = client.get("/api/progress").json()[0]["state"]
+    client.post("/api/projects/1/pause", json={"paused": False})
+    resumed = due(store, store.projects.get(PROJECT), options, 1000.0)
+
+    assert (paused, resumed) == (None, "first queue")
+    assert state == "paused"
+    assert [what for _, what in actions(client)] == [
+        "resumed automatic rounds",
+        "paused automatic rounds",
+    ]
+
+
+def test_a_round_that_is_asked_for_runs_although_the_project_is_paused(
+    client: TestClient, store: Store
+) -> None:
+    client.post("/api/projects/1/pause", json={"paused": True})
+
+    client.post("/api/projects/1/rounds", json={"by": "Ada"})
+
+    assert store.rounds.take(1000.0) is not None
+    assert actions(client)[0] == ("Ada (boss)", "asked for a round")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", SETTINGS, {"round_size": 9}),
+        ("POST", "/api/projects/1/pause", {"paused": True}),
+    ],
+)
+def test_without_a_password_nothing_can_be_changed(
+    open_client: TestClient, store: Store, method: str, path: str, body: dict[str, Any]
+) -> None:
+    answer = open_client.request(method, path, json=body)
+
+    assert answer.status_code == 403
+    assert "BASIC_AUTH_USER" in answer.json()["detail"]
+    assert store.projects.get(PROJECT).chosen == {}
+    assert not store.projects.get(PROJECT).paused
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://testserver:81", "null"])
+def test_pages_of_other_sites_cannot_change_anything(
+    client: TestClient, store: Store, origin: str
+) -> None:
+    headers = {"Origin": origin}
+
+    changed = client.patch(SETTINGS, json={"round_size": 9}, headers=headers)
+    asked = client.post("/api/projects/1/rounds", headers=headers)
+    trained = client.post("/webhook", json={"action": "START_TRAINING"}, headers=headers)
+
+    assert {changed.status_code, asked.status_code, trained.status_code} == {403}
+    assert store.rounds.latest(PROJECT) == []
+
+
+def test_the_own_pages_can_also_behind_a_proxy(client: TestClient) -> None:
+    own = client.patch(SETTINGS, json={"round_size": 9}, headers={"Origin": "http://testserver"})
+    proxied = client.patch(
+        SETTINGS,
+        json={"round_size": 8},
+        headers={"Origin": "https://al.example", "X-Forwarded-Host": "al.example"},
+    )
+
+    assert (own.status_code, proxied.status_code) == (200, 200)
+
+
+def test_a_disconnected_project_is_not_changed(client: TestClient, store: Store) -> None:
+    store.projects.disconnect(PROJECT)
+
+    assert client.patch(SETTINGS, json={"round_size": 9}).status_code == 404
+
+
+def test_buttons_are_there_with_a_password_and_explained_without(
+    client: TestClient, open_client: TestClient, store: Store
+) -> None:
+    publish_round(store)
+
+    with_password = client.get("/projects/1/settings").text
+    without = open_client.get("/projects/1/settings").text
+
+    assert "Nothing can be changed here yet" not in with_password
+    assert "Nothing can be changed here yet" in without
+    assert "disabled>Start a round now" in without

@@ -131,7 +131,8 @@ def recommend(measurements: Sequence[Measurement], forecasts: Sequence[Forecast]
             Verdict.LITTLE_LEFT,
             f"{_upper(adds)} {between}: probably not worth them, but that is not certain yet.",
         )
-    return Recommendation(Verdict.GO_ON, f"{_upper(adds)} {between}.")
+    doubt = ", though it may come to nothing" if then.gain_low <= 0.0 else ""
+    return Recommendation(Verdict.GO_ON, f"{_upper(adds)} {between}{doubt}.")
 
 
 class _Curves:

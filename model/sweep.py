@@ -29,12 +29,16 @@ class GainsAt:
     def __init__(self, pool: GaussianPool, weights: Weights, covered: Covered) -> None:
         self.weights = torch.from_numpy(weights.astype(np.float32)).to(pool.device)
         self.covered = torch.from_numpy(covered.astype(np.float32)).to(pool.device)
+        self.nothing_covered = not covered.any()
         self.sums = torch.zeros(len(pool), dtype=torch.float64, device=pool.device)
         self.lock = Lock()
 
     def see(self, candidates: slice, points: slice, similarity: torch.Tensor) -> None:
         """Add what these pairs contribute."""
-        rise = torch.sub(similarity, self.covered[points]).relu_()
+        if self.nothing_covered:
+            rise = similarity
+        else:
+            rise = torch.sub(similarity, self.covered[points]).relu_()
         added = torch.mv(rise, self.weights[points])
         with self.lock:
             self.sums[candidates] += added

@@ -106,6 +106,15 @@ def outlook(gain: float, low: float, high: float) -> list[Forecast]:
     return [Forecast(1500, 500, 0.9, 0.88, 0.92, gain, low, high)]
 
 
+@pytest.mark.parametrize(("low", "doubtful"), [(-0.01, True), (0.01, False)])
+def test_an_expectation_that_may_come_to_nothing_is_told_so(low: float, doubtful: bool) -> None:
+    moving = measured(lambda n: 0.5 + n / 10_000, range(100, 1100, 100))
+
+    advice = recommend(moving, outlook(0.03, low, 0.06))
+
+    assert ("may come to nothing" in advice.reason) is doubtful
+
+
 @pytest.mark.parametrize(
     ("gain", "high", "verdict"),
     [

@@ -14,7 +14,7 @@ def in_threads(
     work: Callable[[slice], None], parts: Sequence[slice], device: torch.device
 ) -> Iterator[slice]:
     """Do the work for every part; give each part, in order, when it is done."""
-    if device.type != "cpu":
+    if device.type != "cpu" or len(parts) == 1:
         for part in parts:
             work(part)
             yield part

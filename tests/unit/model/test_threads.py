@@ -32,10 +32,15 @@ def test_a_thread_computes_alone_and_leaves_the_others_as_they_are() -> None:
     assert torch.get_num_threads() == before
 
 
-def test_on_another_device_one_thread_does_it_all() -> None:
+@pytest.mark.parametrize(
+    ("parts", "device"), [(PARTS, torch.device("meta")), (PARTS[:1], PROCESSOR)]
+)
+def test_on_another_device_or_for_one_part_no_thread_is_started(
+    parts: list[slice], device: torch.device
+) -> None:
     threads = set()
 
-    list(in_threads(lambda _: threads.add(threading.get_ident()), PARTS, torch.device("meta")))
+    list(in_threads(lambda _: threads.add(threading.get_ident()), parts, device))
 
     assert threads == {threading.get_ident()}
 

@@ -137,7 +137,7 @@ class ForeseenCoverage(DenseCoverage):
         rows = [place[needed] for needed in guessed.needed]
         gains = GainsAlong(ordered, self.weights[order], covered, rows)
         near = self._pairs_after(ordered, guessed.covered[-1])
-        sweep(ordered, [*gains.observers, *near], self.on_progress)
+        sweep(ordered, [gains, *near], self.on_progress)
         return _Plan(
             guessed.rows,
             list(zip(guessed.needed, gains.gains(), strict=True)),
@@ -148,8 +148,8 @@ class ForeseenCoverage(DenseCoverage):
         """What collects the pairs that still matter then; nothing if they have no place."""
         if not self._pairs_have_place(covered):
             return []
-        order, most = self.cells.order, self._place_for_pairs()
-        return [PairsAbove(ordered, covered[order], expected=most, called=order)]
+        order = self.cells.order
+        return [PairsAbove(ordered, covered[order], called=order)]
 
     def _paired(self, pairs: Pairs) -> PairedCoverage:
         return PairedCoverage(self.pool, self.weights, self.covered, self.tie, pairs)

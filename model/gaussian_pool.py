@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from model.arrays import Features, Rows
 from model.kernels import alike, blocks, squared_distances
+from model.loops import Doubles, Floats, rises
 from model.threads import in_threads
 
 PRODUCT_ERROR = 3e-6  # of a squared distance in float32 between points of length 1
 SUM_ERROR = 4e-6  # of float32 coverage and sums, as a share
 ITSELF = 1.0 + SUM_ERROR  # what a block has for the similarity of a row to itself
 BLOCK = 512  # rows and columns of a block: 1 MB, which stays in the cache
-LONGEST_SUM = 1_024
 WIDE = 2_000_000  # similarities computed at once where some rows meet all points, 8 MB
 
 
@@ -134,6 +134,14 @@ class GaussianPool:
             block[own.nonzero()[:, 0], place[own]] = ITSELF
             yield part, block
 
+    def rises(self, rows: Rows, covered: Floats, weights: Floats) -> Doubles:
+        """What each row would add to the coverage of the points, not too low."""
+        sums = np.empty(len(rows))
+        for part, block in self.upper_rows(rows):
+            every = np.arange(part.stop - part.start)
+            sums[part] = rises(block.cpu().numpy(), every, covered, weights)
+        return sums
+
     def exact(self, row: int, points: Rows) -> NDArray[np.float64]:
         """Similarity of one row to some of the points, correct to the last digits."""
         self.effort.add(len(points))
@@ -231,7 +239,7 @@ class KeptPool(GaussianPool):
 
     def compute(self) -> None:
         """Compute every pair once."""
-        self.matrix = torch.empty(len(self), len(self), device=self.device)
+        self.matrix = torch.empty(len(self), len(self))
 
         def keep(rows: slice) -> None:
             for columns, block in self.blocks_of(rows):
@@ -241,23 +249,14 @@ class KeptPool(GaussianPool):
         for _ in in_threads(keep, self.strips(), self.device):
             pass
 
+    def rises(self, rows: Rows, covered: Floats, weights: Floats) -> Doubles:
+        """As `GaussianPool.rises`."""
+        return rises(self.matrix.numpy(), rows, covered, weights)
+
     def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
         """As `GaussianPool.upper_rows`."""
-        step = max(1, WIDE // max(1, len(self)))
-        memory = torch.empty(min(step, len(rows)), len(self), device=self.device)
-        for part in slices(len(rows), step):
-            block = memory[: part.stop - part.start]
-            chosen = torch.from_numpy(rows[part]).to(self.device)
-            torch.index_select(self.matrix, 0, chosen, out=block)
-            yield part, block
-
-
-def weighted_sums(block: torch.Tensor, weights: torch.Tensor) -> NDArray[np.float64]:
-    """Of each row, (rows,); longer sums in float32 alone would be off by more than SUM_ERROR."""
-    sums = torch.zeros(len(block), dtype=torch.float64, device=block.device)
-    for part in slices(len(weights), LONGEST_SUM):
-        sums += torch.mv(block[:, part], weights[part])
-    return sums.cpu().numpy()
+        for row in range(len(rows)):
+            yield slice(row, row + 1), self.matrix[rows[row : row + 1]]
 
 
 def slices(stop: int, step: int, start: int = 0) -> Iterator[slice]:

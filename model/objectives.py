@@ -1,23 +1,21 @@
 """Uncertainty coverage as the greedy sees it: three ways to know what a row would add."""
 
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from model.arrays import NO_ROWS, Rows
-from model.gaussian_pool import GaussianPool, weighted_sums
+from model.gaussian_pool import GaussianPool
 from model.greedy import Gains
 from model.kernels import EXACT, Kernel, blocks
+from model.loops import rises_of_pairs
 from model.pairs import Pairs
 
 Weights = NDArray[np.float64]  # (points,), how much each point counts
 Covered = NDArray[np.float64]  # (points,), similarity to the nearest covered row
 Rising = tuple[Rows, NDArray[np.float64]]  # points, and how similar a row is to each of them
-AT_ONCE = 1_000_000  # pairs that are looked at together, some 40 MB
+NOBODY: tuple[int, float, Rising] = (-1, -1.0, (NO_ROWS, np.empty(0)))  # row, gain, and points
 
 
 class Coverage(ABC):
@@ -36,6 +34,7 @@ class Coverage(ABC):
         self.weights = weights
         self.covered = covered
         self.tie = tie
+        self._foremost = NOBODY  # of the rows that were looked at since `add`
 
     def foreseen(self) -> tuple[Rows, Gains]:
         """Nothing is at hand."""
@@ -54,8 +53,10 @@ class Coverage(ABC):
 
     def add(self, row: int) -> None:
         """As `Objective.add`."""
-        points, similarity = self.rising(row)
+        row_looked_at, _, rising = self._foremost
+        points, similarity = rising if row_looked_at == row else self.rising(row)
         self.covered[points] = np.maximum(self.covered[points], similarity)
+        self._foremost = NOBODY
 
     @abstractmethod
     def rising(self, row: int) -> Rising:
@@ -67,8 +68,10 @@ class Coverage(ABC):
 
     def _gain(self, row: int) -> float:
         points, similarity = self.rising(row)
-        rise = np.maximum(similarity - self.covered[points], 0.0)
-        return float(rise @ self.weights[points])
+        gain = float(np.maximum(similarity - self.covered[points], 0.0) @ self.weights[points])
+        if gain > self._foremost[1]:
+            self._foremost = row, gain, (points, similarity)  # will be added, presumably
+        return gain
 
 
 class KernelCoverage(Coverage):
@@ -110,12 +113,9 @@ class DenseCoverage(Coverage):
 
     def bounds(self, rows: Rows) -> Gains:
         """As `Objective.bounds`."""
-        bounds = np.empty(len(rows))
-        covered = torch.from_numpy(self.covered.astype(np.float32)).to(self.pool.device)
-        weights = torch.from_numpy(self.weights.astype(np.float32)).to(self.pool.device)
-        for part, block in self.pool.upper_rows(rows):
-            bounds[part] = weighted_sums(block.sub_(covered).relu_(), weights)
-        return bounds
+        return self.pool.rises(
+            rows, self.covered.astype(np.float32), self.weights.astype(np.float32)
+        )
 
     def rising(self, row: int) -> Rising:
         """As `Coverage.rising`."""
@@ -149,16 +149,10 @@ class PairedCoverage(Coverage):
 
     def bounds(self, rows: Rows) -> Gains:
         """As `Objective.bounds`."""
-        counts = self.pairs.counts(rows)
-        bounds = np.empty(len(rows))
-        for part in parts_of_about(AT_ONCE, counts):
-            places, begins = self.pairs.of_many(rows[part])
-            points = self.pairs.points[places]
-            rise = np.maximum(self.pairs.similarities[places] - self.covered[points], 0.0)
-            rise *= self.weights[points]
-            sums = np.add.reduceat(np.append(rise, 0.0), begins)  # of none: a neighbour's
-            bounds[part] = np.where(counts[part] > 0, sums, 0.0)
-        return bounds
+        pairs = self.pairs
+        return rises_of_pairs(
+            *pairs.ends(rows), pairs.points, pairs.similarities, self.covered, self.weights
+        )
 
     def rising(self, row: int) -> Rising:
         """As `Coverage.rising`."""
@@ -170,10 +164,3 @@ class PairedCoverage(Coverage):
     def alike(self, rows: Rows) -> NDArray[np.int64]:
         """As `Coverage.alike`."""
         return self.pool.alike(rows)
-
-
-def parts_of_about(size: int, counts: NDArray[np.int64]) -> Iterator[slice]:
-    """Consecutive parts of the counts, each with a sum of about `size` or a single count."""
-    numbers = np.cumsum(counts) // size
-    edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
-    return (slice(int(first), int(stop)) for first, stop in itertools.pairwise(edges))

@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.arrays import Rows
+from model.loops import lay_out
+
+GROWTH = 8  # one in so many places is spare
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Pairs:
         turns = self._turns_of(candidates)
         return np.asarray(self.starts[turns + 1] - self.starts[turns])
 
+    def ends(self, candidates: Rows) -> tuple[Rows, Rows]:
+        """Where the pairs of each of these candidates begin and end."""
+        turns = self._turns_of(candidates)
+        return self.starts[turns], self.starts[turns + 1]
+
     def of_many(self, candidates: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the pairs of these candidates lie, and where each candidate's begin therein."""
         counts = self.counts(candidates)
@@ -46,62 +54,59 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """The pairs of the candidates of one block and the points of another."""
+    """The pairs of the candidates of one block and the points of another, by candidate."""
 
-    candidates: NDArray[np.uint16]  # (pairs,), counted from the first of their block
-    points: NDArray[np.uint16]  # (pairs,), likewise
+    counts: NDArray[np.int64]  # (candidates,), how many pairs each one has
+    points: NDArray[np.uint16]  # (pairs,), counted from the first of their block
     similarities: NDArray[np.float32]  # (pairs,)
 
 
 class PairsBuilder:
     """Pairs as they are found, block by block; a block is put in order when it is complete."""
 
-    def __init__(
-        self, size: int, block: int, *, expected: int = 0, rows: Rows | None = None
-    ) -> None:
+    def __init__(self, size: int, block: int, rows: Rows | None = None) -> None:
         """Prepare for pairs among `size` rows.
 
         Args:
             size: How many rows there are.
             block: How many of them are a block.
-            expected: How many pairs there will be at most; where more come, all must be copied.
             rows: What each row is called in the result; its own number if not given.
         """
         self.block = block
         self.rows = rows
+        self.names = (np.arange(size) if rows is None else rows).astype(np.int32)
         self.fragments: list[dict[int, Fragment]] = [{} for _ in range(-(-size // block))]
         self.starts = np.zeros(size + 1, dtype=np.int64)
-        self.points = np.empty(expected, dtype=np.int32)  # memory is used as it is written to
-        self.similarities = np.empty(expected, dtype=np.float32)
+        self.points = np.empty(0, dtype=np.int32)
+        self.similarities = np.empty(0, dtype=np.float32)
 
     def add(self, candidates: int, points: int, fragment: Fragment) -> None:
         """Keep the pairs of two blocks, which are given by their numbers."""
-        self.fragments[candidates][points] = fragment
+        if len(fragment.points) > 0:
+            self.fragments[candidates][points] = fragment
 
     def finish(self, candidates: int) -> None:
         """All pairs of the candidates of this block were found; it is the next one."""
         found = self.fragments[candidates]
-        numbers = sorted(found)
-        fragments = [found.pop(number) for number in numbers]
         first = candidates * self.block
-        rows = slice(first + 1, min(first + self.block, len(self.starts) - 1) + 1)
-        if not fragments:
-            self.starts[rows] = self.starts[first]
-            return
-        candidate = np.concatenate([f.candidates for f in fragments])
-        counts = np.bincount(candidate, minlength=rows.stop - rows.start)
-        self.starts[rows] = self.starts[first] + np.cumsum(counts)
-        order = np.argsort(candidate, kind="stable")
-        points = np.concatenate(
-            [
-                f.points + np.int32(number * self.block)
-                for number, f in zip(numbers, fragments, strict=True)
-            ]
-        )[order]
-        place = slice(int(self.starts[first]), int(self.starts[rows.stop - 1]))
-        self._make_place(place.stop)
-        self.points[place] = points if self.rows is None else self.rows[points]
-        self.similarities[place] = np.concatenate([f.similarities for f in fragments])[order]
+        stop = min(first + self.block, len(self.starts) - 1)
+        counts = np.zeros(stop - first, dtype=np.int64)
+        for fragment in found.values():
+            counts += fragment.counts
+        self.starts[first + 1 : stop + 1] = self.starts[first] + np.cumsum(counts)
+        self._make_place(int(self.starts[stop]))
+        places = self.starts[first:stop].copy()
+        for number in sorted(found):
+            names = self.names[number * self.block : (number + 1) * self.block]
+            fragment = found.pop(number)
+            lay_out(
+                fragment.counts,
+                fragment.points,
+                fragment.similarities,
+                names,
+                places,
+                (self.points, self.similarities),
+            )
 
     def build(self) -> Pairs:
         """All pairs, ordered by candidate."""
@@ -111,11 +116,9 @@ class PairsBuilder:
 
     def _make_place(self, needed: int) -> None:
         if needed > len(self.points):
-            points, similarities = self.points, self.similarities
-            self.points = np.empty(2 * needed, dtype=np.int32)
-            self.similarities = np.empty(2 * needed, dtype=np.float32)
-            self.points[: len(points)] = points
-            self.similarities[: len(points)] = similarities
+            size = needed + needed // GROWTH
+            self.points.resize(size, refcheck=False)  # nobody else has seen it yet
+            self.similarities.resize(size, refcheck=False)
 
 
 def merged(left: Pairs, right: Pairs) -> Pairs:

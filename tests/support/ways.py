@@ -28,7 +28,6 @@ def choose(way: Way, situation: Situation) -> Selection:
         patch.setattr(gaussian_pool, "BLOCK", BLOCK)
         patch.setattr(sweep, "BLOCK", BLOCK)
         patch.setattr(gaussian_pool, "WIDE", 5 * len(situation.features))
-        patch.setattr(sweep, "AT_ONCE", 5)
         patch.setattr(guessing, "LANDMARKS", 10)
         patch.setattr(foreseen, "WORTH", 2)
         patch.setattr(large, "FEW", 1.0 if way is Way.PAIRS else -1.0)

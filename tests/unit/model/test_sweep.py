@@ -4,7 +4,7 @@ import pytest
 from model.gaussian_pool import BLOCK, GaussianPool
 from model.greedy import ignore
 from model.pairs import Pairs
-from model.sweep import GainsAlong, GainsAt, PairsAbove, sweep
+from model.sweep import GainsAlong, PairsAbove, sweep
 from tests.support import reference_arrays
 from tests.support.pools import clustered, some_rows, uncertainties
 
@@ -36,34 +36,14 @@ def test_pairs_above_a_threshold_of_each_point_are_all_found_once() -> None:
     np.testing.assert_allclose(similarity, np.where(count > 0, kernel, 0.0), atol=1e-4)
 
 
-def test_gains_at_several_moments_are_bounds_and_tight() -> None:
-    features, weights = clustered(2, SIZE, 16), uncertainties(3, SIZE, zeros=0.2) / SIZE
+def test_gains_of_some_rows_at_each_moment_are_bounds_and_tight() -> None:
+    features, weights = clustered(6, SIZE, 16), uncertainties(7, SIZE, zeros=0.2) / SIZE
     pool = GaussianPool(features, RADIUS)
-    moments = [np.zeros(SIZE), uncertainties(4, SIZE), np.full(SIZE, 0.999)]
-    observers = [GainsAt(pool, weights, covered) for covered in moments]
-
-    sweep(pool, observers, ignore)
-
-    kernel = reference_arrays.similarities(features, RADIUS)
-    for observer, covered in zip(observers, moments, strict=True):
-        gains = np.maximum(kernel - covered, 0.0) @ weights
-        excess = observer.gains() - gains
-        assert excess.min() >= 0.0
-        assert excess.max() <= 3.0 * pool.error * (kernel @ weights).max()
-
-
-@pytest.mark.parametrize("at_once", [3, 1024])
-def test_gains_of_some_rows_at_each_moment_are_bounds_and_tight(
-    at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    features, weights = clustered(6, SIZE, 16), uncertainties(7, SIZE) / SIZE
-    pool = GaussianPool(features, RADIUS)
-    covered = [np.full(SIZE, share) for share in (0.0, 0.1, 0.2, 0.3)]
+    covered = [np.zeros(SIZE), uncertainties(4, SIZE), np.full(SIZE, 0.2), np.full(SIZE, 0.999)]
     rows = [np.arange(SIZE), some_rows(8, SIZE, 5), some_rows(9, SIZE, 0), some_rows(10, SIZE, 90)]
-    monkeypatch.setattr("model.sweep.AT_ONCE", at_once)
     along = GainsAlong(pool, weights, covered, rows)
 
-    sweep(pool, along.observers, ignore)
+    sweep(pool, [along], ignore)
 
     kernel = reference_arrays.similarities(features, RADIUS)
     assert len(along.gains()) == 4

@@ -22,8 +22,8 @@ from model.sweep import GainsAlong, PairsAbove, sweep
 MOST = 64  # choices to guess for one sweep
 WORTH = 8  # choices that must have been guessed rightly for another sweep
 PROBE = 1_024  # rows and points by which the pairs that matter are counted
-PAIR_BYTES = 18  # while pairs are being collected and put in order
-PAIRS_FILL = 0.8  # share of the memory
+PAIR_BYTES = 12  # while pairs are being collected and put in order
+PAIRS_FILL = 0.5  # share of the memory; the pool in another order takes some as well
 
 
 @dataclass

@@ -8,6 +8,7 @@ from them are upper bounds. Where that does not decide, the differences are take
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from threading import Lock
 
 import numpy as np
@@ -23,6 +24,8 @@ PRODUCT_ERROR = 3e-6  # of a squared distance in float32 between points of lengt
 SUM_ERROR = 4e-6  # of float32 coverage and sums, as a share
 ITSELF = 1.0 + SUM_ERROR  # what a block has for the similarity of a row to itself
 BLOCK = 512  # rows and columns of a block: 1 MB, which stays in the cache
+TILE = 262_144  # similarities of some rows to some points that a thread computes at once
+LONG = 2_048  # points of a tile at least
 WIDE = 2_000_000  # similarities computed at once where some rows meet all points, 8 MB
 
 
@@ -136,10 +139,26 @@ class GaussianPool:
 
     def rises(self, rows: Rows, covered: Floats, weights: Floats) -> Doubles:
         """What each row would add to the coverage of the points, not too low."""
-        sums = np.empty(len(rows))
-        for part, block in self.upper_rows(rows):
-            every = np.arange(part.stop - part.start)
-            sums[part] = rises(block.cpu().numpy(), every, covered, weights)
+        chosen = torch.from_numpy(rows).to(self.device)
+        sums, lock = np.zeros(len(rows)), Lock()
+
+        def add(tile: tuple[slice, slice]) -> None:
+            part, points = tile
+            right = self._right_points[points]
+            block = torch.empty(part.stop - part.start, len(right), device=self.device)
+            self.exponents(self.left(chosen[part]), right, block).exp_()
+            place = self._place[chosen[part]] - points.start
+            own = (place >= 0) & (place < len(right))
+            block[own.nonzero()[:, 0], place[own]] = ITSELF
+            every = np.arange(len(block))
+            added = rises(block.cpu().numpy(), every, covered[points], weights[points])
+            with lock:
+                sums[part] += added
+
+        length = max(LONG, TILE // max(1, len(rows)))
+        tiles = product(slices(len(rows), BLOCK), slices(len(self.points), length))
+        for _ in in_threads(add, list(tiles), self.device):
+            pass
         return sums
 
     def exact(self, row: int, points: Rows) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ COMPARED = 192  # such rows for one choice, at most
 COMPARED_SHARE = 0.01  # of all rows, likewise
 HOPE = 1.15  # what the estimates of a cell are multiplied with before one was compared
 MARGIN = 0.08  # by how much a corrected estimate may be too low, about
-SLACK = 0.05  # the same for a gain that will be known, and needed again where it is not low enough
+SLACK = 0.15  # the same for a gain that will be known, and needed again where it is not low enough
 REGIONS = 32  # landmarks, by the most similar of which the others are put in order
 
 

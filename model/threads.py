@@ -6,13 +6,16 @@ operation. Here each thread does whole pieces of work, alone.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import torch
 
+Part = TypeVar("Part")
+
 
 def in_threads(
-    work: Callable[[slice], None], parts: Sequence[slice], device: torch.device
-) -> Iterator[slice]:
+    work: Callable[[Part], None], parts: Sequence[Part], device: torch.device
+) -> Iterator[Part]:
     """Do the work for every part; give each part, in order, when it is done."""
     if device.type != "cpu" or len(parts) == 1:
         for part in parts:

@@ -15,8 +15,8 @@ import sys
 
 import numpy as np
 
-from benchmarks.datasets import CACHE, Part, fashion_mnist, feature_split, resized
-from benchmarks.quality import read_results
+from benchmarks.datasets import Part, fashion_mnist, feature_split, resized
+from benchmarks.result_files import CACHE, read_results
 from model.finetuning import Finetuning
 from model.radius import TYPICAL
 from model.simulate import LabelledData, Trial

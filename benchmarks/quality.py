@@ -16,11 +16,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.datasets import CACHE, Part, feature_split
+from benchmarks.datasets import Part, feature_split
+from benchmarks.result_files import CACHE, read_results
 from model.arrays import Labels, Rows
 from model.simulate import LabelledData, Trial
 from model.strategies import STRATEGIES, Strategy
@@ -165,7 +165,7 @@ def curves(job: tuple[str, int, frozenset[str]]) -> list[tuple[object, ...]]:
 def missing(names: list[str], seeds: int | None) -> Iterator[tuple[str, int, frozenset[str]]]:
     """Seed by seed over all settings, so that every setting has some results early."""
     done: dict[tuple[str, int], set[str]] = {}
-    for row in read_results():
+    for row in read_results(RESULTS):
         done.setdefault((row["setting"], int(row["seed"])), set()).add(row["strategy"])
     for seed in range(max(SETTINGS[name].seeds for name in names)):
         for name in names:
@@ -175,13 +175,6 @@ def missing(names: list[str], seeds: int | None) -> Iterator[tuple[str, int, fro
                 set(setting.strategies()) - have
             ):
                 yield name, seed, frozenset(have)
-
-
-def read_results(path: Path = RESULTS) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def main() -> None:

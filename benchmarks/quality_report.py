@@ -14,7 +14,8 @@ import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality import ABLATIONS, RESULTS, SETTINGS, read_results
+from benchmarks.quality import ABLATIONS, RESULTS, SETTINGS
+from benchmarks.result_files import read_results
 from uherding_backend.simulation.statistics import estimate
 
 mpl.use("Agg")

@@ -13,8 +13,11 @@ from statistics import median
 
 import matplotlib as mpl
 
-from benchmarks import selection as names
-from benchmarks.selection import CONTENDERS, RESULTS, UNWEIGHTED, Case, read_results
+from benchmarks import selection_contenders as names
+from benchmarks.result_files import read_results
+from benchmarks.selection_contenders import CONTENDERS, UNWEIGHTED
+from benchmarks.selection_ledger import RESULTS
+from benchmarks.selection_pools import Case
 from model.large import EXACT_UP_TO
 
 mpl.use("Agg")

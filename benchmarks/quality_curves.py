@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality import SETTINGS
+from benchmarks.result_files import CODE
 
 REGIMES: dict[str, Callable[[int], bool]] = {
     "Low (20 to 100 labels)": lambda labels: labels <= 100,
@@ -30,7 +31,10 @@ class Results:
 
     @classmethod
     def of(cls, setting: str, rows: list[dict[str, str]]) -> Results:
-        """Seeds that every strategy has."""
+        """Seeds that every strategy has; they are compared, so one code must have made all."""
+        made_by = {row.get(CODE) for row in rows if row["setting"] == setting}
+        if len(made_by) > 1:
+            raise SystemExit(f"Other code made some lines of {setting}. Run benchmarks.quality.")
         found: dict[str, dict[int, dict[int, float]]] = {}
         known = SETTINGS[setting].strategies()
         for row in rows:

@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.selection [--sizes 5000,10000] [--quick] [--output FILE.csv]
 
 Every measurement is a process of its own (`selection_measuring`) and one line of the output; what
-is there already is not measured again. Remove a line, or the file, to measure again.
+is there already is not measured again, unless other code has made it. Remove a line, or the file,
+to measure again.
 """
 
 import argparse
@@ -39,9 +40,10 @@ def main() -> None:
     standard = QUICK_SIZES if parsed.quick else SIZES
     sizes = tuple(map(int, parsed.sizes.split(","))) if parsed.sizes else standard
     CACHE.mkdir(exist_ok=True)
-    ledger = Ledger(parsed.output or (QUICK_RESULTS if parsed.quick else RESULTS))
+    wanted = plan(sizes, parsed.dense_up_to, quick=parsed.quick)
+    ledger = Ledger(parsed.output or (QUICK_RESULTS if parsed.quick else RESULTS), wanted)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
-        for case, contender in plan(sizes, parsed.dense_up_to, quick=parsed.quick):
+        for case, contender in wanted:
             run(case, contender, Files(Path(directory)), ledger, 1 if parsed.quick else 3)
 
 

@@ -1,60 +1,62 @@
 """What `benchmarks.selection` has measured already."""
 
-import csv
 import json
+from collections.abc import Collection
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
-from benchmarks.result_files import CACHE, read_results
+from benchmarks.result_files import CACHE, CODE, Row, append, keep_only
 from benchmarks.selection_contenders import DENSE, OURS, UNWEIGHTED
-from benchmarks.selection_measuring import Figures
+from benchmarks.selection_measuring import Figures, code_of
 from benchmarks.selection_pools import Case
 
 RESULTS = Path("benchmarks/results/selection.csv")
 COLUMNS = (
     *("data", "n", "batch", "labels", "contender", "repeat", "d", "radius", "seconds", "megabytes"),
     *("evaluations", "gains", "error_bound", "exact_gains"),
-    *("compared_with", "same_picks", "gains_difference", "failure"),
+    *("compared_with", "same_picks", "gains_difference", "failure", CODE),
 )
 
 
 class Ledger:
-    """The output, and beside it in `.bench` the picks that others are compared with."""
+    """The output, and beside it in `.bench` the picks that others are compared with.
 
-    def __init__(self, path: Path) -> None:
+    Of what is wanted, lines that other code has made are dropped; lines of other cases stay.
+    """
+
+    def __init__(self, path: Path, wanted: Collection[tuple[Case, str]]) -> None:
         self.path = path
-        self.rows = read_results(path)
+        self._code = cache(code_of)
+        again = set(wanted)
+        self.rows = keep_only(
+            path, COLUMNS, lambda row: key(row) not in again or self._is_current(row)
+        )
         self._picks_path = CACHE / f"{path.stem}.picks.jsonl"
-        if not path.exists():
-            self._picks_path.unlink(missing_ok=True)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._append(list(COLUMNS))
         self._picks: dict[tuple[Case, str], Figures] = {}
         if self._picks_path.exists():
             for line in self._picks_path.read_text().splitlines():
                 kept = json.loads(line)
-                self._picks[Case(**kept["case"]), kept["contender"]] = kept
+                case, contender = Case(**kept["case"]), kept["contender"]
+                if self.of(case, contender):
+                    self._picks[case, contender] = kept
 
-    def of(self, case: Case, contender: str) -> list[dict[str, str]]:
-        key = [*map(str, vars(case).values()), contender]
-        return [
-            row
-            for row in self.rows
-            if [*(row[name] for name in vars(case)), row["contender"]] == key
-        ]
+    def of(self, case: Case, contender: str) -> list[Row]:
+        return [row for row in self.rows if key(row) == (case, contender)]
 
     def radius(self, case: Case) -> float | None:
         """As an earlier measurement found it: with many labels that takes minutes."""
-        key = [case.data, str(case.n), str(case.labels)]
-        same = (row for row in self.rows if [row["data"], row["n"], row["labels"]] == key)
-        return next((float(row["radius"]) for row in same if row["radius"]), None)
+        pool = [case.data, str(case.n), str(case.labels)]
+        same = (row for row in self.rows if [row["data"], row["n"], row["labels"]] == pool)
+        found = (row for row in same if row["radius"] and self._is_current(row))
+        return next((float(row["radius"]) for row in found), None)
 
-    def add(self, case: Case, contender: str, figures: Figures) -> dict[str, str]:
+    def add(self, case: Case, contender: str, figures: Figures) -> Row:
         repeat = len(self.of(case, contender)) + 1
         known = vars(case) | {"contender": contender, "repeat": repeat}
         everything = known | figures | self._agreement(case, contender, figures)
         cells = ["" if (v := everything.get(name)) is None else str(v) for name in COLUMNS]
-        self._append(cells)
+        append(self.path, [cells])
         self.rows.append(dict(zip(COLUMNS, cells, strict=True)))
         if contender in (DENSE, OURS) and repeat == 1 and figures.get("picks"):
             self._keep(case, contender, figures)
@@ -81,6 +83,10 @@ class Ledger:
         with self._picks_path.open("a") as file:
             file.write(json.dumps(kept) + "\n")
 
-    def _append(self, cells: list[str]) -> None:
-        with self.path.open("a", newline="") as file:
-            csv.writer(file).writerow(cells)
+    def _is_current(self, row: Row) -> bool:
+        return row.get(CODE) == self._code(row["contender"])
+
+
+def key(row: Row) -> tuple[Case, str]:
+    case = Case(row["data"], int(row["n"]), int(row["batch"]), int(row["labels"]))
+    return case, row["contender"]

@@ -19,12 +19,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import forget_peak, megabytes
-from benchmarks.selection_contenders import CONTENDERS, DENSE, PACKAGES
+from benchmarks.result_files import CODE, code_digest
+from benchmarks.selection_contenders import BARE, CONTENDERS, DENSE, PACKAGES
 from benchmarks.selection_pools import Case, Pool, clustered
 from model.arrays import Rows
 from model.coverage import coverage
 
 TINY = 1_100  # rows of the pool that loads the libraries; with fewer, ours would not load torch
+MADE_BY = (
+    "benchmarks/selection_contenders.py",
+    "benchmarks/selection_measuring.py",
+    "benchmarks/selection_pools.py",
+    "model/radius.py",
+)
 OURS_PATIENCE, PEER_PATIENCE = 7_200, 900  # seconds
 
 Figures = dict[str, Any]  # what a measuring process sends back
@@ -48,8 +55,20 @@ class Request:
         return Case(self.data, self.n, self.batch, self.labels)
 
 
+def code_of(contender: str) -> str:
+    """Of all that decides its figures; those of others stay when only ours has changed."""
+    others = (DENSE, BARE, *PACKAGES)
+    return code_digest(MADE_BY if contender in others else (*MADE_BY, "model"))
+
+
 def asked(request: Request) -> Figures | None:
     """The figures from a new process, or its failure; None if somebody else stopped it."""
+    code = code_of(request.contender)  # as it is now: it may be edited while this takes hours
+    figures = answered(request)
+    return None if figures is None else figures | {CODE: code}
+
+
+def answered(request: Request) -> Figures | None:
     patience = PEER_PATIENCE if request.contender in (DENSE, *PACKAGES) else OURS_PATIENCE
     command = [sys.executable, "-m", "benchmarks.selection_measuring"]
     try:

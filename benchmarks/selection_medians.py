@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.selection_contenders import CONTENDERS, DENSE, UNWEIGHTED
+from benchmarks.result_files import CODE
+from benchmarks.selection_contenders import CONTENDERS, DENSE, OURS, UNWEIGHTED
+from benchmarks.selection_ledger import key
 from benchmarks.selection_pools import Case
 
 EQUAL = 1e-7  # of the coverage gained: what float32 can tell apart
@@ -56,8 +58,7 @@ class Results:
     def __init__(self, rows: list[dict[str, str]]) -> None:
         grouped: dict[tuple[Case, str], list[dict[str, str]]] = {}
         for row in rows:
-            case = Case(row["data"], int(row["n"]), int(row["batch"]), int(row["labels"]))
-            grouped.setdefault((case, row["contender"]), []).append(row)
+            grouped.setdefault(key(row), []).append(row)
         order = list(CONTENDERS)
         self.all = [Result.of(*key, some) for key, some in grouped.items()]
         self.all.sort(key=lambda one: (*vars(one.case).values(), order.index(one.contender)))
@@ -65,6 +66,10 @@ class Results:
     def seconds(self, case: Case, contender: str) -> float | None:
         same = (one for one in self.all if (one.case, one.contender) == (case, contender))
         return next((one.seconds for one in same), None)
+
+    def versions_of_ours(self) -> int:
+        """How many states of our code made the figures; 1 unless a run was for some cases only."""
+        return len({one.row.get(CODE) for one in self.all if one.contender == OURS})
 
     def pools(self) -> list[Case]:
         return list(dict.fromkeys(Case(one.case.data, one.case.n) for one in self.all))

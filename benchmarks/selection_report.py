@@ -38,7 +38,7 @@ def main() -> None:
     if not rows:
         raise SystemExit(f"{parsed.results} holds no results. Run benchmarks.selection first.")
     results = Results(rows)
-    written = ["# Choosing a batch: seconds and memory", "", *explanation()]
+    written = ["# Choosing a batch: seconds and memory", "", *explanation(), *warning(results)]
     for pool in results.pools():
         written += pool_table(results, pool)
     parsed.output.write_text("\n".join(written + estimates(results)))
@@ -55,6 +55,12 @@ def explanation() -> list[str]:
         "which takes seconds.",
         "",
     ]
+
+
+def warning(results: Results) -> list[str]:
+    versions = results.versions_of_ours()
+    text = f"**{versions} versions of our code made these lines.** Run `benchmarks.selection`."
+    return [text, ""] if versions > 1 else []
 
 
 def pool_table(results: Results, pool: Case) -> list[str]:

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from benchmarks.result_files import CACHE
 from model.arrays import Features, Images, Labels
 from model.features import Extractor
 from model.features.opening import learn, learns, open_pretrained
 from model.features.simclr_training import Budget
 
-CACHE = Path(".bench")
 Pixels = NDArray[np.uint8]  # (n, height, width) or (n, height, width, 3)
 
 

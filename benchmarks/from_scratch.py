@@ -4,19 +4,19 @@
 
 A ResNet-18 with 16 instead of 64 channels in its first stage starts from random weights each time
 and sees the images of Fashion-MNIST themselves; coverage uses `patches` features of the same
-images, as the paper uses SimCLR's. Curves are kept in `.bench/from-scratch.csv`.
+images, as the paper uses SimCLR's. Curves are kept in `.bench/from-scratch.csv`; those that other
+code has made are measured again.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 
 import numpy as np
 
-from benchmarks.datasets import CACHE, Part, fashion_mnist, feature_split, resized
-from benchmarks.quality import read_results
+from benchmarks.datasets import Part, fashion_mnist, feature_split, resized
+from benchmarks.result_files import CACHE, CODE, append, code_digest, keep_only, read_results
 from model.finetuning import Finetuning
 from model.radius import TYPICAL
 from model.simulate import LabelledData, Trial
@@ -24,6 +24,8 @@ from model.situation import Adaptation
 from model.strategies import STRATEGIES
 
 RESULTS = CACHE / "from-scratch.csv"
+COLUMNS = ("strategy", "seed", "labels", "accuracy", "seconds", CODE)
+MADE_BY = ("model", "benchmarks/datasets.py", "benchmarks/from_scratch.py")
 BUDGETS = (20, 40, 60, 80, 100, 200)
 POOL, TEST = 1500, 1000
 NAMES = ("random", "margin", "maxherding", "uherding")
@@ -48,8 +50,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     seeds = parser.parse_args().seeds
+    code = code_digest(MADE_BY)
     labelled = data()
-    done = {(row["strategy"], int(row["seed"])) for row in read_results(RESULTS)}
+    known = keep_only(RESULTS, COLUMNS, lambda row: row.get(CODE) == code)
+    done = {(row["strategy"], int(row["seed"])) for row in known}
     for seed in seeds:
         trial = Trial.draw(labelled, share=POOL / len(labelled.labels), seed=seed)
         for name in NAMES:
@@ -57,25 +61,16 @@ def main() -> None:
                 steps = list(
                     trial.run(STRATEGIES[name], BUDGETS, fit=TRAINING, adaptation=ONE_SPLIT)
                 )
-                keep(name, seed, [(s.labels, s.accuracy, s.seconds) for s in steps])
+                figures = [(s.labels, s.accuracy, s.seconds) for s in steps]
+                append(RESULTS, [(name, seed, *figure, code) for figure in figures])
+                say(f"{name} {seed}: {[round(figure[1], 3) for figure in figures]}")
     report()
-
-
-def keep(name: str, seed: int, steps: list[tuple[int, float, float]]) -> None:
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(("strategy", "seed", "labels", "accuracy", "seconds"))
-        writer.writerows((name, seed, *step) for step in steps)
-    sys.stdout.write(f"{name} {seed}: {[round(step[1], 3) for step in steps]}\n")
-    sys.stdout.flush()
 
 
 def report() -> None:
     rows = read_results(RESULTS)
-    sys.stdout.write("| strategy | " + " | ".join(f"{n} labels" for n in BUDGETS) + " |\n")
-    sys.stdout.write("|---" * (len(BUDGETS) + 1) + "|\n")
+    say("| strategy | " + " | ".join(f"{n} labels" for n in BUDGETS) + " |")
+    say("|---" * (len(BUDGETS) + 1) + "|")
     for name in NAMES:
         cells = []
         for budget in BUDGETS:
@@ -86,7 +81,12 @@ def report() -> None:
             ]
             spread = f" ± {np.std(found, ddof=1):.1f}" if len(found) > 1 else ""
             cells.append(f"{np.mean(found):.1f}{spread}" if found else "-")
-        sys.stdout.write(f"| {name} | " + " | ".join(cells) + " |\n")
+        say(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -4,29 +4,32 @@
 
 Every dataset, with each kind of features, balanced and long-tailed, is a setting. A seed draws a
 pool; every strategy chooses from it. Results are kept curve by curve in `.bench/quality.csv`, so
-that a run that was stopped goes on where it was.
+that a run that was stopped goes on where it was; what other code or another setting has made is
+measured again.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.datasets import CACHE, Part, feature_split
+from benchmarks.datasets import Part, feature_split
+from benchmarks.result_files import CACHE, CODE, Row, append, code_digest, keep_only
 from model.arrays import Labels, Rows
 from model.simulate import LabelledData, Trial
 from model.strategies import STRATEGIES, Strategy
 
 RESULTS = CACHE / "quality.csv"
-COLUMNS = ("setting", "strategy", "seed", "labels", "accuracy", "seconds")
+COLUMNS = ("setting", "strategy", "seed", "labels", "accuracy", "seconds", CODE)
+MADE_BY = ("model", "benchmarks/datasets.py", "benchmarks/peers.py")
 LOW = (20, 40, 60, 80, 100)
 MIDDLE = tuple(range(200, 1001, 100))
 HIGH = (1500, 2000)
@@ -147,10 +150,23 @@ def _settings() -> list[Setting]:
 SETTINGS = {setting.name: setting for setting in _settings()}
 
 
+@cache
+def loaded_code() -> str:
+    """Asked first when a process starts: what is edited while it runs, it does not load."""
+    return code_digest(MADE_BY)
+
+
+def code_of(name: str) -> str:
+    """Of all that decides a curve; more seeds and strategies leave the others as they are."""
+    one = SETTINGS[name]
+    drawn = (one.dataset, one.extractor, one.long_tailed, one.pool, one.budgets, RAREST)
+    return code_digest((), (loaded_code(), drawn))
+
+
 def curves(job: tuple[str, int, frozenset[str]]) -> list[tuple[object, ...]]:
     """All missing curves of one seed; the strategies share the pool and the distances in it."""
     name, seed, done = job
-    setting = SETTINGS[name]
+    setting, code = SETTINGS[name], code_of(name)
     data = setting.data()
     trial = Trial.draw(data, share=min(1.0, setting.pool / len(data.labels)), seed=seed)
     rows: list[tuple[object, ...]] = []
@@ -158,14 +174,25 @@ def curves(job: tuple[str, int, frozenset[str]]) -> list[tuple[object, ...]]:
         if strategy not in done:
             for step in trial.run(choose, setting.budgets):
                 figures = (step.labels, round(step.accuracy, 5), round(step.seconds, 3))
-                rows.append((name, strategy, seed, *figures))
+                rows.append((name, strategy, seed, *figures, code))
     return rows
 
 
-def missing(names: list[str], seeds: int | None) -> Iterator[tuple[str, int, frozenset[str]]]:
+def known(names: list[str], path: Path = RESULTS) -> list[Row]:
+    """What is measured already; of these settings, what other code has made is dropped."""
+    return keep_only(
+        path,
+        COLUMNS,
+        lambda row: row["setting"] not in names or row.get(CODE) == code_of(row["setting"]),
+    )
+
+
+def missing(
+    names: list[str], seeds: int | None, rows: list[Row]
+) -> Iterator[tuple[str, int, frozenset[str]]]:
     """Seed by seed over all settings, so that every setting has some results early."""
     done: dict[tuple[str, int], set[str]] = {}
-    for row in read_results():
+    for row in rows:
         done.setdefault((row["setting"], int(row["seed"])), set()).add(row["strategy"])
     for seed in range(max(SETTINGS[name].seeds for name in names)):
         for name in names:
@@ -177,29 +204,17 @@ def missing(names: list[str], seeds: int | None) -> Iterator[tuple[str, int, fro
                 yield name, seed, frozenset(have)
 
 
-def read_results(path: Path = RESULTS) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--settings", nargs="*", default=list(SETTINGS), help="default: all")
     parser.add_argument("--seeds", type=int, help="fewer seeds, for a first look")
     parser.add_argument("--jobs", type=int, default=2)
     parsed = parser.parse_args()
-    jobs = list(missing(parsed.settings, parsed.seeds))
+    jobs = list(missing(parsed.settings, parsed.seeds, known(parsed.settings)))
     started = time.perf_counter()
     with get_context("spawn").Pool(parsed.jobs, maxtasksperchild=4) as pool:
         for number, rows in enumerate(pool.imap_unordered(curves, jobs), start=1):
-            new = not RESULTS.exists()
-            with RESULTS.open("a", newline="") as file:
-                writer = csv.writer(file)
-                if new:
-                    writer.writerow(COLUMNS)
-                writer.writerows(rows)
+            append(RESULTS, rows)
             minutes = (time.perf_counter() - started) / 60
             sys.stdout.write(
                 f"{number} of {len(jobs)} seeds after {minutes:.1f} min: {rows[0][0]}\n"

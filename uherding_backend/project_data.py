@@ -165,13 +165,12 @@ def queue(
     if published is None:
         return {"version": "", "round": None, "length": 0, "start": 0, "tasks": []}
     strategy = str(published.report.get("strategy", ""))
-    entries = store.rounds.queue(published.id)
-    listed = list(enumerate(entries))[start : None if count is None else start + count]
-    answered = store.pool.answered(project.id, [entry.task for _, entry in listed])
+    entries = store.rounds.queue(published.id, start, count)
+    answered = store.pool.answered(project.id, [entry.task for entry in entries])
     return {
         "version": published.version,
         "round": published.id,
-        "length": len(entries),
+        "length": store.rounds.queue_length(published.id),
         "start": start,
         "tasks": [
             {
@@ -182,7 +181,7 @@ def queue(
                 "link": task_link(project, entry.task),
                 "thumbnail": f"api/projects/{project.id}/thumbnails/{entry.task}",
             }
-            for rank, entry in listed
+            for rank, entry in enumerate(entries, start)
         ],
     }
 

@@ -100,7 +100,7 @@ class Worker:
             self.store.pool.replace_annotations(project.id, studio.annotations(project.id, control))
         published = self.store.rounds.last_published(project.id)
         changed = state.label_config != project.label_config or (
-            published is not None and state.task_count != self.store.pool.item_count(project.id)
+            published is not None and state.task_count != self.store.counts.get(project.id).tasks
         )
         seen = Sighting(state.title, state.label_config, state.sampling, changed)
         self.store.projects.looked(project.id, self.clock(), seen)

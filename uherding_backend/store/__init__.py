@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from uherding_backend.store.actions import ActionStore
+from uherding_backend.store.counts import CountStore
 from uherding_backend.store.database import Database
 from uherding_backend.store.pool import PoolStore
 from uherding_backend.store.projects import Project, ProjectStore
@@ -28,6 +29,7 @@ class Store:
         self.projects = ProjectStore(self.database)
         self.pool = PoolStore(self.database)
         self.rounds = RoundStore(self.database)
+        self.counts = CountStore(self.database)
         self.actions = ActionStore(self.database)
         self.thumbnails = ThumbnailStore(data_dir / "thumbnails.sqlite")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from uherding_backend.errors import UnknownProjectError
 from uherding_backend.labels import ProjectId
+from uherding_backend.store.counts import follow_label_config
 from uherding_backend.store.database import Database
 
 
@@ -141,32 +142,36 @@ class ProjectStore:
 
     def connect(self, connection: Connection) -> None:
         """Record what /setup said; saying the same again changes nothing."""
-        self._database.write(
-            """
-            INSERT INTO projects
-                (id, uid, label_studio_url, link_url, token, backend_url, label_config, options)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET
-                prepared = CASE WHEN active THEN prepared ELSE '' END,
-                tasks_changed = tasks_changed OR label_config != excluded.label_config,
-                uid = excluded.uid,
-                label_studio_url = excluded.label_studio_url,
-                link_url = excluded.link_url,
-                token = excluded.token,
-                backend_url = excluded.backend_url,
-                label_config = excluded.label_config,
-                options = excluded.options,
-                active = 1
-            """,
-            connection.project,
-            connection.uid,
-            connection.label_studio_url,
-            connection.link_url,
-            connection.token,
-            connection.backend_url,
-            connection.label_config,
-            json.dumps(dict(connection.options), sort_keys=True),
-        )
+        with self._database.writing() as database:
+            database.execute(
+                """
+                INSERT INTO projects
+                    (id, uid, label_studio_url, link_url, token, backend_url, label_config, options)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET
+                    prepared = CASE WHEN active THEN prepared ELSE '' END,
+                    tasks_changed = tasks_changed OR label_config != excluded.label_config,
+                    uid = excluded.uid,
+                    label_studio_url = excluded.label_studio_url,
+                    link_url = excluded.link_url,
+                    token = excluded.token,
+                    backend_url = excluded.backend_url,
+                    label_config = excluded.label_config,
+                    options = excluded.options,
+                    active = 1
+                """,
+                (
+                    connection.project,
+                    connection.uid,
+                    connection.label_studio_url,
+                    connection.link_url,
+                    connection.token,
+                    connection.backend_url,
+                    connection.label_config,
+                    json.dumps(dict(connection.options), sort_keys=True),
+                ),
+            )
+            follow_label_config(database, connection.project)
 
     def prepared(self, project: ProjectId, wanted: str, notes: list[str]) -> None:
         """Label Studio's project is set up as ``wanted``; remember what that changed."""
@@ -185,18 +190,15 @@ class ProjectStore:
 
     def looked(self, project: ProjectId, now: float, seen: Sighting) -> None:
         """Record what a look found; ``changed`` stays set until a round has taken it in."""
-        self._database.write(
-            """
-            UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?, sampling = ?,
-                tasks_changed = tasks_changed OR ? WHERE id = ?
-            """,
-            now,
-            seen.title,
-            seen.label_config,
-            seen.sampling,
-            seen.changed,
-            project,
-        )
+        with self._database.writing() as connection:
+            connection.execute(
+                """
+                UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?,
+                    sampling = ?, tasks_changed = tasks_changed OR ? WHERE id = ?
+                """,
+                (now, seen.title, seen.label_config, seen.sampling, seen.changed, project),
+            )
+            follow_label_config(connection, project)
 
     def changes_taken_in(self, project: ProjectId) -> None:
         """A round is about to read the tasks and the label config afresh."""

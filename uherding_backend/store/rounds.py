@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, NewType
 
 from uherding_backend.labels import ProjectId, TaskId
+from uherding_backend.store.counts import LAST_PUBLISHED, count_labels
 from uherding_backend.store.database import Database
 
 _MEASURED = "gain, uncertainty, predicted, probability, second, second_probability, company, audit"
@@ -178,13 +179,13 @@ class RoundStore:
 
     def published(self, round_id: RoundId, report: Mapping[str, Any], now: float) -> None:
         """Annotators now get this round's queue."""
-        self._database.write(
-            "UPDATE rounds SET state = 'published', step = '', progress = 1, report = ?, "
-            "finished_at = ?, error = '' WHERE id = ?",
-            json.dumps(dict(report)),
-            now,
-            round_id,
-        )
+        with self._database.writing() as connection:
+            row = connection.execute(
+                "UPDATE rounds SET state = 'published', step = '', progress = 1, report = ?, "
+                "finished_at = ?, error = '' WHERE id = ? RETURNING project_id",
+                (json.dumps(dict(report)), now, round_id),
+            ).fetchone()
+            count_labels(connection, row["project_id"])
 
     def failed(self, round_id: RoundId, error: str, now: float) -> None:
         """The round ended with an error; annotators keep the queue they had."""
@@ -211,11 +212,7 @@ class RoundStore:
 
     def last_published(self, project: ProjectId) -> Round | None:
         """The round whose queue annotators get now."""
-        row = self._database.row(
-            "SELECT * FROM rounds WHERE project_id = ? AND state = 'published' "
-            "ORDER BY finished_at DESC, id DESC LIMIT 1",
-            project,
-        )
+        row = self._database.row(LAST_PUBLISHED.format("*"), project)
         return _round(row) if row else None
 
     def insights(self, round_id: RoundId) -> dict[str, Any]:
@@ -250,8 +247,15 @@ class RoundStore:
         )
         return [(RoundId(row["id"]), json.loads(row["classes"] or "[]")) for row in rows]
 
-    def queue(self, round_id: RoundId) -> list[QueueEntry]:
-        """The round's queue, best task first."""
+    def queue_length(self, round_id: RoundId) -> int:
+        """How many tasks the round's queue has."""
+        row = self._database.row("SELECT count(*) FROM queue WHERE round_id = ?", round_id)
+        return int(row[0]) if row else 0
+
+    def queue(
+        self, round_id: RoundId, start: int = 0, count: int | None = None
+    ) -> list[QueueEntry]:
+        """The round's queue, best task first; all of it, or ``count`` tasks from a rank on."""
         return [
             QueueEntry(
                 TaskId(row["task_id"]),
@@ -265,7 +269,10 @@ class RoundStore:
                 bool(row["audit"]),
             )
             for row in self._database.rows(
-                "SELECT * FROM queue WHERE round_id = ? ORDER BY rank", round_id
+                "SELECT * FROM queue WHERE round_id = ? AND rank >= ? ORDER BY rank LIMIT ?",
+                round_id,
+                start,
+                -1 if count is None else count,
             )
         ]
 

@@ -190,7 +190,7 @@ def write_images(directory: Path, count: int) -> dict[str, str]:
 
 
 def ask_for_round(project: Project) -> None:
-    project.live.backend.call("POST", f"/api/projects/{project.id}/rounds")
+    project.store.rounds.request(project.id, "asked for by the benchmark", clock())
 
 
 def labelled_round(project: Project, count: int) -> Measured:

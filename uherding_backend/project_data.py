@@ -14,7 +14,7 @@ from uherding_backend.remaining import remaining_seconds, share_done
 from uherding_backend.settings import Settings
 from uherding_backend.status import round_status, state_and_problem
 from uherding_backend.store import Project, Round, Store
-from uherding_backend.store.rounds import RoundId
+from uherding_backend.store.round_records import RoundId
 from uherding_backend.why import why
 
 CHANGEABLE = ("round_size", "strategy", "prelabel", "audit_fraction")

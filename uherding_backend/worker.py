@@ -21,7 +21,7 @@ from uherding_backend.publishing import stale_versions
 from uherding_backend.settings import Settings
 from uherding_backend.stopwatch import Stopwatch
 from uherding_backend.store import Project, Round, RoundState, Store
-from uherding_backend.store.projects import Sighting
+from uherding_backend.store.project_records import Sighting
 
 log = logging.getLogger(__name__)
 

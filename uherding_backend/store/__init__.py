@@ -12,8 +12,10 @@ from uherding_backend.store.actions import ActionStore
 from uherding_backend.store.counts import CountStore
 from uherding_backend.store.database import Database
 from uherding_backend.store.pool import PoolStore
-from uherding_backend.store.projects import Project, ProjectStore
-from uherding_backend.store.rounds import Round, RoundState, RoundStore
+from uherding_backend.store.project_records import Project
+from uherding_backend.store.projects import ProjectStore
+from uherding_backend.store.round_records import Round, RoundState
+from uherding_backend.store.rounds import RoundStore
 from uherding_backend.store.thumbnails import ThumbnailStore
 
 __all__ = ["Project", "Round", "RoundState", "Store"]

@@ -29,7 +29,7 @@ from uherding_backend.store.counts import Counts
 from uherding_backend.store.database import Database
 from uherding_backend.store.migrations import MIGRATIONS
 from uherding_backend.store.pool import Item
-from uherding_backend.store.rounds import RoundId
+from uherding_backend.store.round_records import RoundId
 
 
 def test_connecting_the_same_project_twice_changes_nothing(store: Store) -> None:

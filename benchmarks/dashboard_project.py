@@ -15,8 +15,8 @@ from uherding_backend.outcome import Outcome
 from uherding_backend.pool_map import PoolMap, pool_places
 from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
-from uherding_backend.store.projects import Connection
-from uherding_backend.store.rounds import QueueEntry
+from uherding_backend.store.project_records import Connection
+from uherding_backend.store.round_records import QueueEntry
 
 PROJECT = ProjectId(1)
 CLASSES = tuple(f"class {number}" for number in range(10))

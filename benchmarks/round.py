@@ -63,7 +63,7 @@ def run(directory: Path, program: Path, items: int, labels: Sequence[int]) -> st
         tell("extracting features")
         project.live.connect(round_size=1, queue_size=QUEUE_SIZE)
         first = project.wait_for_round(0, FEATURES_SECONDS)
-        rounds = [measured(project, lambda: ask_for_round(project))]
+        rounds = [measured(project, lambda: ask_for_round(project, clock()))]
         rounds += [labelled_round(project, count) for count in labels]
         deleting = seconds_of(lambda: delete_old_queue(project))
     finally:

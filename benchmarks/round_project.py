@@ -101,8 +101,8 @@ def write_images(directory: Path, count: int) -> dict[str, str]:
     return classes
 
 
-def ask_for_round(project: Project) -> None:
-    project.live.backend.call("POST", f"/api/projects/{project.id}/rounds")
+def ask_for_round(project: Project, now: float) -> None:
+    project.store.rounds.request(project.id, "asked for by the benchmark", now)
 
 
 def delete_old_queue(project: Project) -> None:

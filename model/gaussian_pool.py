@@ -270,7 +270,14 @@ class KeptPool(GaussianPool):
 
     def rises(self, rows: Rows, covered: Floats, weights: Floats) -> Doubles:
         """As `GaussianPool.rises`."""
-        return rises(self.matrix.numpy(), rows, covered, weights)
+        sums = np.empty(len(rows))
+
+        def add(part: slice) -> None:
+            sums[part] = rises(self.matrix.numpy(), rows[part], covered, weights)
+
+        for _ in in_threads(add, list(slices(len(rows), BLOCK)), self.matrix.device):
+            pass
+        return sums
 
     def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
         """As `GaussianPool.upper_rows`."""

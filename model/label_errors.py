@@ -1,19 +1,20 @@
-"""Labels that are probably wrong: held-out answers contradict them with confidence.
+"""Labels that are probably wrong: held-out answers contradict them, and leave nothing for them.
 
-After confident learning (Northcutt, Jiang and Chuang, 2021): an answer counts as confident if it is
-as sure as answers of its class are where people agree. They compare with the mean, which half of
-the right answers miss; here it is the quantile that three quarters of them reach.
+What is left for a label is compared with what labels of its class usually get (the adjusted
+self-confidence of Kuan and Mueller, 2022): classes that are hard to recognise are not full of
+errors. docs/dashboard.md says how often such a label is wrong.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.arrays import Labels, Mask, Probabilities
 
-LEAST_CONFIDENCE = 0.6
-USUAL = 0.25  # quantile of the confidence in right labels
-LEAST_SEEN = 3  # items of a class without which nothing is typical of it
+LEAST_CONFIDENCE = 0.6  # in another class
+LEFT = 0.1  # of the usual probability; a label with more is only doubtful
+LEAST_SEEN = 3  # items of a class without which nothing is usual for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,6 @@ class Suspect:
     label: int  # column of what people said
     instead: int  # column of the classifier's answer
     confidence: float  # in the classifier's answer
-    doubt: float  # confidence minus what is left for the label; sorts suspects
 
 
 def suspects(probabilities: Probabilities, columns: Labels, held_out: Mask) -> list[Suspect]:
@@ -35,31 +35,25 @@ def suspects(probabilities: Probabilities, columns: Labels, held_out: Mask) -> l
         columns: What people said, as columns of these.
         held_out: False for items whose probabilities cannot be used.
     """
-    if probabilities.shape[1] < 2:
-        return []
-    typical = _typical(probabilities, columns, held_out)
+    usual = _usual(probabilities, columns, held_out)
     answers = probabilities.argmax(axis=1)
     confidence = probabilities.max(axis=1)
-    sure = confidence >= np.maximum(typical[answers], LEAST_CONFIDENCE)
-    wrong = np.flatnonzero(held_out & (answers != columns) & sure)
-    found = [
-        Suspect(
-            item=int(item),
-            label=int(columns[item]),
-            instead=int(answers[item]),
-            confidence=float(confidence[item]),
-            doubt=float(confidence[item] - probabilities[item, columns[item]]),
-        )
-        for item in wrong
+    given = probabilities[np.arange(len(columns)), columns]  # (n,), to the label
+    contradicted = (answers != columns) & (confidence >= LEAST_CONFIDENCE) & (usual[answers] > 0)
+    wrong = np.flatnonzero(held_out & contradicted & (given < LEFT * usual[columns]))
+    left = given[wrong] / usual[columns[wrong]]
+    doubt = (confidence[wrong] - left) * usual[answers[wrong]]  # hard classes say less
+    return [
+        Suspect(int(item), int(columns[item]), int(answers[item]), float(confidence[item]))
+        for item in wrong[np.argsort(-doubt, kind="stable")]
     ]
-    return sorted(found, key=lambda suspect: -suspect.doubt)
 
 
-def _typical(probabilities: Probabilities, columns: Labels, held_out: Mask) -> Probabilities:
-    """How sure answers of each class usually are, on items with that label, (c,)."""
-    typical = np.ones(probabilities.shape[1])
+def _usual(probabilities: Probabilities, columns: Labels, held_out: Mask) -> NDArray[np.float64]:
+    """The median probability that labels of each class get, (c,); 0 if there are too few."""
+    usual = np.zeros(probabilities.shape[1])
     for column in range(probabilities.shape[1]):
         own = probabilities[held_out & (columns == column), column]
         if len(own) >= LEAST_SEEN:
-            typical[column] = np.quantile(own, USUAL)
-    return typical
+            usual[column] = np.median(own)
+    return usual

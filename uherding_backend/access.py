@@ -14,47 +14,50 @@ from uherding_backend.settings import Settings
 
 _BASIC = HTTPBasic(auto_error=False)
 READING = ("GET", "HEAD", "OPTIONS")
-THIS_MACHINE = "somebody on this machine"  # without a password nobody else is answered
 LOCKED = (
-    "Changing settings needs a password: set BASIC_AUTH_USER and BASIC_AUTH_PASS and start the "
-    "backend again. Label Studio must then send them too: run `uherding connect` once more."
+    "Changes need a password: set BASIC_AUTH_USER and BASIC_AUTH_PASS and start the backend again. "
+    "Label Studio must then send them too: run `uherding connect` once more. `uherding round` asks "
+    "for a round without."
 )
 
 Given = Annotated[HTTPBasicCredentials | None, Depends(_BASIC)]
-Caller = Callable[..., str]
+Reader = Callable[[Given], None]
+Changer = Callable[[Given], str]
 
 
-def password_check(settings: Settings) -> Caller:
-    """A dependency that refuses wrong passwords and returns the caller's name."""
+def reader_check(settings: Settings) -> Reader:
+    """A dependency that refuses wrong passwords; without one, only this machine is answered."""
 
-    def check(given: Given) -> str:
-        if not settings.has_password:
-            return THIS_MACHINE
-        user = given.username if given else ""
-        password = given.password if given else ""
-        right = secrets.compare_digest(user.encode(), settings.basic_auth_user.encode())
-        right &= secrets.compare_digest(password.encode(), settings.basic_auth_pass.encode())
-        if not right:
-            raise HTTPException(
-                401,
-                "Send BASIC_AUTH_USER and BASIC_AUTH_PASS as Basic authentication.",
-                {"WWW-Authenticate": 'Basic realm="uherding-backend"'},
-            )
-        return user
+    def reader(given: Given) -> None:
+        if settings.has_password:
+            _checked(settings, given)
 
-    return check
+    return reader
 
 
-def changer_check(settings: Settings) -> Caller:
-    """The same for changes of settings, which are refused where there is no password."""
-    check = password_check(settings)
+def changer_check(settings: Settings) -> Changer:
+    """A dependency for changes, which need a password; returns who makes them."""
 
     def changer(given: Given) -> str:
         if not settings.has_password:
             raise HTTPException(403, LOCKED)
-        return check(given)
+        return _checked(settings, given)
 
     return changer
+
+
+def _checked(settings: Settings, given: HTTPBasicCredentials | None) -> str:
+    user = given.username if given else ""
+    password = given.password if given else ""
+    right = secrets.compare_digest(user.encode(), settings.basic_auth_user.encode())
+    right &= secrets.compare_digest(password.encode(), settings.basic_auth_pass.encode())
+    if not right:
+        raise HTTPException(
+            401,
+            "Send BASIC_AUTH_USER and BASIC_AUTH_PASS as Basic authentication.",
+            {"WWW-Authenticate": 'Basic realm="uherding-backend"'},
+        )
+    return user
 
 
 def same_site_check(request: Request) -> None:

@@ -15,19 +15,29 @@ from uherding_backend.status import overview, project_status, round_status
 from uherding_backend.store import Project, Store
 
 DAY = 86_400
+Found = Callable[[int], Project]
 
 
 def reading_api(settings: Settings, store: Store, clock: Callable[[], float]) -> APIRouter:
     """Everything that can be read."""
+
+    def found(project: int) -> Project:
+        return store.projects.get(ProjectId(project))
+
     router = APIRouter(prefix="/api")
-    router.include_router(_general(settings, store, clock), tags=["Projects"])
-    router.include_router(
-        _of_project(settings, store), prefix="/projects/{project}", tags=["Project"]
-    )
+    router.include_router(_all_projects(settings, store, clock), tags=["Projects"])
+    for part in (
+        _project_and_rounds(settings, store, found),
+        _how_good(settings, store, found),
+        _queue(store, found),
+        _pictures(store, found),
+        _choices(settings, store, found),
+    ):
+        router.include_router(part, prefix="/projects/{project}", tags=["Project"])
     return router
 
 
-def _general(settings: Settings, store: Store, clock: Callable[[], float]) -> APIRouter:
+def _all_projects(settings: Settings, store: Store, clock: Callable[[], float]) -> APIRouter:
     router = APIRouter()
 
     @router.get("/projects")
@@ -43,11 +53,8 @@ def _general(settings: Settings, store: Store, clock: Callable[[], float]) -> AP
     return router
 
 
-def _of_project(settings: Settings, store: Store) -> APIRouter:  # noqa: C901 - one line each
+def _project_and_rounds(settings: Settings, store: Store, found: Found) -> APIRouter:
     router = APIRouter()
-
-    def found(project: int) -> Project:
-        return store.projects.get(ProjectId(project))
 
     @router.get("")
     def one_project(project: int) -> dict[str, Any]:
@@ -63,6 +70,12 @@ def _of_project(settings: Settings, store: Store) -> APIRouter:  # noqa: C901 - 
     def one_round(project: int, number: int) -> dict[str, Any]:
         """One round with its report and all that it found out."""
         return project_data.one_round(store, found(project), number)
+
+    return router
+
+
+def _how_good(settings: Settings, store: Store, found: Found) -> APIRouter:
+    router = APIRouter()
 
     @router.get("/curve")
     def curve(project: int) -> dict[str, Any]:
@@ -89,21 +102,22 @@ def _of_project(settings: Settings, store: Store) -> APIRouter:  # noqa: C901 - 
         """The audit slice: unbiased accuracy, and active against random selection."""
         return project_data.audit(store, settings, found(project))
 
+    return router
+
+
+def _queue(store: Store, found: Found) -> APIRouter:
+    router = APIRouter()
+
     @router.get("/queue")
     def queue(project: int, start: int = 0, count: int | None = None) -> dict[str, Any]:
         """The published queue, best task first, with a reason for each task."""
         return project_data.queue(store, found(project), max(0, start), count)
 
-    @router.get("/settings")
-    def choices(project: int) -> dict[str, Any]:
-        """What can be changed here, and what is in force."""
-        return project_data.choices(settings, found(project))
+    return router
 
-    @router.get("/actions")
-    def actions(project: int) -> list[dict[str, Any]]:
-        """Who changed what and when, newest first."""
-        latest = store.actions.latest(found(project).id)
-        return [{"at": one.at, "who": one.who, "what": one.what} for one in latest]
+
+def _pictures(store: Store, found: Found) -> APIRouter:
+    router = APIRouter()
 
     @router.get("/map", response_class=FileResponse)
     def pool_map(project: int) -> FileResponse:
@@ -123,5 +137,22 @@ def _of_project(settings: Settings, store: Store) -> APIRouter:  # noqa: C901 - 
             raise HTTPException(404, f"There is no thumbnail of task {task}.")
         headers = {"Cache-Control": f"private, max-age={DAY}"}
         return Response(jpeg, media_type="image/jpeg", headers=headers)
+
+    return router
+
+
+def _choices(settings: Settings, store: Store, found: Found) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/settings")
+    def choices(project: int) -> dict[str, Any]:
+        """What can be changed here, and what is in force."""
+        return project_data.choices(settings, found(project))
+
+    @router.get("/actions")
+    def actions(project: int) -> list[dict[str, Any]]:
+        """Who changed what and when, newest first."""
+        latest = store.actions.latest(found(project).id)
+        return [{"at": one.at, "who": one.who, "what": one.what} for one in latest]
 
     return router

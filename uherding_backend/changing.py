@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from uherding_backend.access import Caller
+from uherding_backend.access import Changer
 from uherding_backend.labels import ProjectId
 from uherding_backend.options import Options
 from uherding_backend.settings import Settings
@@ -91,19 +91,13 @@ class Changes:
         self.store.actions.record(project.id, Action(self.clock(), who, what))
 
 
-def changing_api(changes: Changes, caller: Caller, changer: Caller) -> APIRouter:
-    """The routes.
-
-    Args:
-        changes: Carries them out.
-        caller: Who asks for something that this machine may do without a password.
-        changer: Who changes settings, for which there must be one.
-    """
+def changing_api(changes: Changes, changer: Changer) -> APIRouter:
+    """The routes; each needs the password, and records who sent it."""
     router = APIRouter(prefix="/api/projects/{project}", tags=["Changes"])
 
     @router.post("/rounds", status_code=202)
     def request_round(
-        project: int, user: Annotated[str, Depends(caller)], signed: Signed | None = None
+        project: int, user: Annotated[str, Depends(changer)], signed: Signed | None = None
     ) -> dict[str, str]:
         """Ask for a round now; while one is waiting, asking again changes nothing."""
         return {"status": changes.request_round(project, user, signed.by if signed else "")}

@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import os
+import pwd
 import signal
 import sqlite3
 import sys
@@ -19,12 +20,13 @@ from model.errors import ModelError
 from model.names import CLASSIFIERS
 from uherding_backend.connecting import connect_project, disconnect_project
 from uherding_backend.console import Console
-from uherding_backend.errors import UHerdingError
+from uherding_backend.errors import UHerdingError, UnknownProjectError
 from uherding_backend.labels import ProjectId
 from uherding_backend.settings import Settings
 from uherding_backend.simulation.arguments import Options, add_arguments
 from uherding_backend.status import overview
 from uherding_backend.store import RoundState, Store
+from uherding_backend.store.actions import Action
 
 Command = Callable[[Settings, argparse.Namespace], int]
 
@@ -103,10 +105,27 @@ def _disconnect(settings: Settings, parsed: argparse.Namespace) -> int:
 
 def _round(settings: Settings, parsed: argparse.Namespace) -> int:
     store = Store(settings.data_dir)
-    project = store.projects.get_active(ProjectId(parsed.project))
-    asked = store.rounds.request(project.id, "asked for with `uherding round`", time.time())  # noqa: TID251
+    try:
+        project = store.projects.get_active(ProjectId(parsed.project))
+    except UnknownProjectError as error:
+        where = f"The data directory is {settings.data_dir.absolute()}; --data-dir takes another."
+        raise UnknownProjectError(f"{error} {where}") from error
+    now = time.time()  # noqa: TID251 - the moment of asking
+    asked = store.rounds.request(project.id, "asked for with `uherding round`", now)
+    if asked:
+        who = f"{_system_user()} on this machine"
+        store.actions.record(project.id, Action(now, who, "asked for a round"))
     print("A round was asked for." if asked else "A round is already waiting.", flush=True)
     return _follow(store, project.id) if parsed.wait else 0
+
+
+def _system_user() -> str:
+    """Whoever may write the data directory may ask for rounds; this is for the record."""
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # as in a container that runs as a number
+        return f"user {number}"
 
 
 def _follow(store: Store, project: ProjectId) -> int:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uherding_backend.label_config import parse_label_config
-from uherding_backend.labels import Labels, arrived_since, resolve
 from uherding_backend.options import Options
 from uherding_backend.store import Project, Round, RoundState, Store
-from uherding_backend.store.rounds import QueueEntry
 
 FIRST_RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 600.0
@@ -28,13 +25,11 @@ def due(store: Store, project: Project, options: Options, now: float) -> str | N
         return "first queue"
     if project.tasks_changed:
         return "tasks or label config changed"
-    labels = resolve(
-        store.pool.annotations(project.id), parse_label_config(project.label_config).classes
-    )
-    arrived = arrived_since(labels.classes, store.rounds.labels(published.id))
+    arrived = store.counts.get(project.id).new_labels
     if arrived >= options.round_size:
         return f"{arrived} new labels"
-    waiting = _waiting(store.rounds.queue(published.id), labels)
+    queued = [entry.task for entry in store.rounds.queue(published.id)]
+    waiting = len(queued) - len(store.pool.answered(project.id, queued))
     if waiting <= options.low_water and published.report.get("left_out", 0) > 0:
         return f"only {waiting} tasks left in the queue"
     return None
@@ -48,9 +43,3 @@ def _retry_reason(latest: Sequence[Round], now: float) -> str | None:
     if now < (latest[0].finished_at or 0.0) + wait:
         return None
     return "trying again after a failure"
-
-
-def _waiting(queue: Sequence[QueueEntry], labels: Labels) -> int:
-    return sum(
-        entry.task not in labels.classes and entry.task not in labels.set_aside for entry in queue
-    )

@@ -18,7 +18,7 @@ from model.audit import audited_accuracy, compare_with_random
 from model.classifier import Train
 from model.forecast import Measurement, forecast, recommend
 from model.held_out import HeldOutAnswers, held_out_answers, reliability
-from model.label_errors import suspects
+from model.label_errors import Suspect, suspects
 from model.pipeline import Ranking
 from uherding_backend.labels import Annotation, Labels, TaskId, disputed
 from uherding_backend.pool_features import Pool
@@ -149,6 +149,12 @@ def annotators(
     return sorted(found, key=lambda one: (-int(str(one["labels"])), str(one["name"])))
 
 
+def suspected(answers: HeldOutAnswers) -> list[Suspect]:
+    """The labels that are most likely wrong, as many as anybody works through."""
+    columns = np.searchsorted(answers.classes, answers.labels)
+    return suspects(answers.probabilities, columns, answers.held_out)[:SHOWN]
+
+
 def _measured(material: Material, labeled: Rows, answers: HeldOutAnswers | None) -> dict[str, Any]:
     """Accuracy, by each way to measure it that there is."""
     half = len(labeled) // 2
@@ -188,8 +194,6 @@ def _label_errors(
 ) -> list[dict[str, Any]]:
     if answers is None:
         return []
-    columns = np.searchsorted(answers.classes, answers.labels)
-    found = suspects(answers.probabilities, columns, answers.held_out)
     return [
         {
             "task": material.pool.tasks[labeled[one.item]],
@@ -197,7 +201,7 @@ def _label_errors(
             "instead": material.classes[answers.classes[one.instead]],
             "confidence": one.confidence,
         }
-        for one in found[:SHOWN]
+        for one in suspected(answers)
     ]
 
 

@@ -17,7 +17,7 @@ from model.classifiers import classifier_arrays, classifier_from
 from model.pipeline import Ranking
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store import Store
-from uherding_backend.store.rounds import RoundId
+from uherding_backend.store.round_records import RoundId
 
 CLASSIFIER = "classifier."  # begins the keys of the classifier's arrays
 

@@ -23,7 +23,7 @@ from uherding_backend.project_extractor import (
 )
 from uherding_backend.store import Store
 from uherding_backend.store.pool import Item
-from uherding_backend.store.projects import ExtractorInUse
+from uherding_backend.store.project_records import ExtractorInUse
 
 COMPARED_IMAGES = 20_000  # looking for copies compares all pairs: seconds for so many
 RETRIES = 64  # unreadable images tried again in each round: a dead host must not stop it

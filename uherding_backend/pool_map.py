@@ -22,7 +22,7 @@ from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.outcome import Outcome, load_outcome, outcome_path
 from uherding_backend.project_extractor import feature_store_of, reopened
 from uherding_backend.store import Round, Store
-from uherding_backend.store.projects import ExtractorInUse
+from uherding_backend.store.project_records import ExtractorInUse
 
 PLACES = "map-places.npz"
 NEVER_SEEN_BEFORE = 0.5  # of the images: then the whole map is drawn anew

@@ -23,7 +23,7 @@ from uherding_backend.outcome import Outcome, load_outcome, outcome_path
 from uherding_backend.predictions import LAST, choice_result, prediction, queue_score
 from uherding_backend.project_extractor import reopened
 from uherding_backend.store import Project, Round, Store
-from uherding_backend.store.projects import ExtractorInUse
+from uherding_backend.store.project_records import ExtractorInUse
 
 log = logging.getLogger(__name__)
 

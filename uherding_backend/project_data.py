@@ -14,7 +14,7 @@ from uherding_backend.remaining import remaining_seconds, share_done
 from uherding_backend.settings import Settings
 from uherding_backend.status import round_status, state_and_problem
 from uherding_backend.store import Project, Round, Store
-from uherding_backend.store.rounds import RoundId
+from uherding_backend.store.round_records import RoundId
 from uherding_backend.why import why
 
 CHANGEABLE = ("round_size", "strategy", "prelabel", "audit_fraction")
@@ -165,13 +165,12 @@ def queue(
     if published is None:
         return {"version": "", "round": None, "length": 0, "start": 0, "tasks": []}
     strategy = str(published.report.get("strategy", ""))
-    entries = store.rounds.queue(published.id)
-    listed = list(enumerate(entries))[start : None if count is None else start + count]
-    answered = store.pool.answered(project.id, [entry.task for _, entry in listed])
+    entries = store.rounds.queue(published.id, start, count)
+    answered = store.pool.answered(project.id, [entry.task for entry in entries])
     return {
         "version": published.version,
         "round": published.id,
-        "length": len(entries),
+        "length": store.rounds.queue_length(published.id),
         "start": start,
         "tasks": [
             {
@@ -182,7 +181,7 @@ def queue(
                 "link": task_link(project, entry.task),
                 "thumbnail": f"api/projects/{project.id}/thumbnails/{entry.task}",
             }
-            for rank, entry in listed
+            for rank, entry in enumerate(entries, start)
         ],
     }
 

@@ -23,7 +23,7 @@ from uherding_backend.labels import ProjectId
 from uherding_backend.options import Options
 from uherding_backend.store import Project, Store
 from uherding_backend.store.pool import Item
-from uherding_backend.store.projects import ExtractorInUse
+from uherding_backend.store.project_records import ExtractorInUse
 
 log = logging.getLogger(__name__)
 

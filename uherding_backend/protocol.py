@@ -17,7 +17,7 @@ from uherding_backend.options import Options
 from uherding_backend.predictions import LAST, prediction
 from uherding_backend.settings import Settings, check_url
 from uherding_backend.store import Project, Store
-from uherding_backend.store.projects import Connection
+from uherding_backend.store.project_records import Connection
 
 if TYPE_CHECKING:  # loading the model takes seconds and is only needed by /predict
     from uherding_backend.predictor import Predictor

@@ -9,7 +9,7 @@ from typing import Any
 from uherding_backend.label_config import LabelSchema
 from uherding_backend.labels import ProjectId
 from uherding_backend.predictions import choice_result, queue_score
-from uherding_backend.store.rounds import QueueEntry, RoundId
+from uherding_backend.store.round_records import QueueEntry, RoundId
 
 PREFIX = "uherding-"
 

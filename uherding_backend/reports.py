@@ -17,7 +17,7 @@ from uherding_backend.auditing import interleave
 from uherding_backend.labels import Labels, TaskId
 from uherding_backend.options import Options
 from uherding_backend.pool_features import Pool
-from uherding_backend.store.rounds import QueueEntry
+from uherding_backend.store.round_records import QueueEntry
 
 
 def queue_order(tasks: Sequence[TaskId], selection: Selection) -> list[TaskId]:

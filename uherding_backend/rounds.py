@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,30 +18,20 @@ from model.networks import checked_start
 from model.pipeline import Ranking, rank_pool
 from model.strategies import STRATEGIES
 from uherding_backend.auditing import drawn_share, next_drawn, set_apart
-from uherding_backend.errors import LabelStudioError
 from uherding_backend.image_loading import ImageLoader
 from uherding_backend.images_source import ImageSource
 from uherding_backend.insights import Material, insights
 from uherding_backend.label_config import LabelSchema, parse_label_config
 from uherding_backend.labels import Labels, TaskId, resolve
-from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
 from uherding_backend.pool_graph import graph_pays, pool_graph
 from uherding_backend.pool_images import pool_images
-from uherding_backend.pool_map import PoolMap
-from uherding_backend.publishing import Switch, Upload, plan, queue_predictions, version_name
+from uherding_backend.queue_switch import QueueSwitch
 from uherding_backend.reports import queue_entries, round_report
-from uherding_backend.settings import Settings
-from uherding_backend.stopwatch import Stopwatch
-from uherding_backend.store import Project, Round, RoundState, Store
-from uherding_backend.store.projects import Sighting
-from uherding_backend.training import CHECKPOINT, CurrentStep, training
-
-log = logging.getLogger(__name__)
-
-OUTCOMES_KEPT = 2  # the current one, and the one before it while a reader may still have it open
+from uherding_backend.store.project_records import Sighting
+from uherding_backend.training import CurrentStep, training
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +59,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundRunner:
+class RoundRunner(QueueSwitch):
     """Runs one round of one project; may be stopped at any point and run again."""
-
-    store: Store
-    settings: Settings
-    studio: LabelStudio
-    project: Project
-    round: Round
-    clock: Callable[[], float]
-    stopwatch: Stopwatch
 
     def run(self) -> None:
         """Compute the queue, unless an interrupted run already did, and publish it."""
         if not self.round.version:
             self.rank()
-        self.publish()
+        self.publish()  # of queue_switch.py
 
     def rank(self) -> None:
         """Everything up to the stored queue; nothing of it is visible to annotators."""
@@ -102,7 +80,7 @@ class RoundRunner:
 
     def read_project(self) -> tuple[LabelSchema, Options]:
         """The label config as it is now, and the admin's options."""
-        with self._step("labels"):
+        with self.step("labels"):
             self.store.projects.changes_taken_in(self.project.id)
             state = self.studio.project(self.project.id)
             seen = Sighting(state.title, state.label_config, state.sampling)
@@ -112,23 +90,23 @@ class RoundRunner:
 
     def read_labels(self, schema: LabelSchema) -> Labels:
         """The labels by the export, which is the truth; webhooks were only hints."""
-        with self._step("labels"):
+        with self.step("labels"):
             annotations = self.studio.annotations(self.project.id, schema.control)
             self.store.pool.replace_annotations(self.project.id, annotations)
             return resolve(annotations, schema.classes)
 
     def read_pool(self, schema: LabelSchema, options: Options) -> Pool:
         """The tasks' features; only what is new is computed."""
-        with self._step("tasks"):
+        with self.step("tasks"):
             images = self.studio.images(self.project.id, schema.data_key)
             self.store.pool.replace_items(self.project.id, images)
-        with self._step("features"):
+        with self.step("features"):
             return PoolFeatures(
                 self.store,
                 self.project.id,
                 options,
                 self._source(),
-                self._progress,
+                self.progress,
                 seed=self.round.id,
             ).pool()
 
@@ -139,10 +117,10 @@ class RoundRunner:
         start = checked_start(options.finetune_from)
         if not labels.classes:
             return None
-        with self._step("images"):
+        with self.step("images"):
             loader = ImageLoader(self.store, self.project.id, self._source())
             return pool_images(
-                loader, pool.tasks, start, lambda done: self._progress("images", done)
+                loader, pool.tasks, start, lambda done: self.progress("images", done)
             )
 
     def set_apart(self, given: Given) -> Given:
@@ -167,7 +145,7 @@ class RoundRunner:
         )
         if options.skip_duplicates:
             candidates &= pool.copies == NOT_A_COPY
-        step = CurrentStep(self._progress)
+        step = CurrentStep(self.progress)
         how = training(options, self.store.project_dir(self.project.id), step.progress)
         ranking = rank_pool(
             pool.features,
@@ -190,20 +168,20 @@ class RoundRunner:
     def _graph(self, pool: Pool, labeled: int) -> NeighbourGraph | None:
         if not graph_pays(len(pool.features), labeled):
             return None
-        with self._step("neighbours"):
+        with self.step("neighbours"):
             directory = self.store.project_dir(self.project.id)
-            return pool_graph(directory, pool.features, partial(self._progress, "neighbours"))
+            return pool_graph(directory, pool.features, partial(self.progress, "neighbours"))
 
     def keep(self, given: Given, ranking: Ranking) -> None:
         """Store the outcome, so that a restart goes on from here."""
         classes = given.schema.classes
-        with self._step("insights"):
+        with self.step("insights"):
             found = self._insights(given, ranking)
             drawn = next_drawn(self.project.uid, given.apart, given.labels)
             room = given.options.queue_size - len(ranking.selection.rows)
             labeled = np.flatnonzero(given.trained_on() != UNLABELED)
             queue = queue_entries(given.pool, classes, ranking, drawn[:room], labeled)
-        with self._step("storing"):
+        with self.step("storing"):
             path = outcome_path(self.store, self.project.id, self.round.id)
             save_outcome(path, given.pool.tasks, classes, ranking)
             report = round_report(
@@ -216,7 +194,7 @@ class RoundRunner:
             )
             self.store.rounds.ranked(
                 self.round.id,
-                version=self._new_version(),
+                version=self.new_version(),
                 queue=queue,
                 labels=given.labels.classes,
                 report=self.stopwatch.added_to(report),
@@ -243,99 +221,5 @@ class RoundRunner:
             seed=self.round.id,
         )
 
-    def publish(self) -> None:
-        """Upload the queue, check that all arrived, then switch: all at once for annotators."""
-        with self._step("uploading"):
-            stored = self.store.rounds.get(self.round.id) or self.round
-            calls = self._calls(stored)
-        if calls is None:
-            self.store.rounds.renamed(stored.id, self._new_version())
-            self.publish()
-            return
-        for call in calls:
-            self._send(call)
-        self._draw_map(stored)
-        self._published(stored)
-
-    def _draw_map(self, stored: Round) -> None:
-        """After the switch: annotators do not wait for it."""
-        with self._step("map"):
-            step = CurrentStep(self._progress, "map")
-            try:
-                PoolMap(self.store, self.project.id, stored, step.progress).draw()
-            except Exception:
-                log.exception("project %d: round %d has no map", self.project.id, stored.id)
-
-    def _calls(self, stored: Round) -> list[Upload | Switch] | None:
-        queue = self.store.rounds.queue(stored.id)
-        state = self.studio.project(self.project.id)
-        schema = parse_label_config(state.label_config)
-        options = Options.of(self.settings, self.project.options)
-        predictions = queue_predictions(queue, schema, stored.version, prelabel=options.prelabel)
-        uploaded = self.studio.prediction_counts(self.project.id).get(stored.version, 0)
-        return plan(predictions, stored.version, uploaded=uploaded, shown=state.model_version)
-
-    def _send(self, call: Upload | Switch) -> None:
-        if isinstance(call, Switch):
-            with self._step("switching"):
-                self._switch(call.version)
-        else:
-            with self._step("uploading"):
-                self._upload(call.predictions)
-
-    def _upload(self, predictions: Sequence[Mapping[str, Any]]) -> None:
-        created = self.studio.upload_predictions(self.project.id, predictions)
-        if created != len(predictions):
-            raise LabelStudioError(
-                f"Label Studio kept {created} of {len(predictions)} predictions, so the queue "
-                "was not switched. Tasks may have been deleted meanwhile; the round is tried again."
-            )
-
-    def _switch(self, version: str) -> None:
-        self.studio.update_project(self.project.id, {"model_version": version})
-        shown = self.studio.project(self.project.id).model_version
-        if shown != version:
-            raise LabelStudioError(
-                f"Label Studio was told to show {version} but shows {shown!r}. Check who else "
-                "changes the project's model version."
-            )
-
-    def _published(self, stored: Round) -> None:
-        report = self.stopwatch.added_to(stored.report)
-        self.store.rounds.published(stored.id, report, self.clock())
-        self._forget_old_files()
-        log.info(
-            "project %d: round %d published %d tasks (%s) in %.1f s",
-            self.project.id,
-            stored.id,
-            report.get("queue", 0),
-            stored.reason,
-            sum(report["seconds"].values()),
-        )
-
-    def _forget_old_files(self) -> None:
-        published = [
-            round_.id
-            for round_ in self.store.rounds.latest(self.project.id)
-            if round_.state is RoundState.PUBLISHED
-        ]
-        keep = {outcome_path(self.store, self.project.id, id_) for id_ in published[:OUTCOMES_KEPT]}
-        directory = self.store.project_dir(self.project.id)
-        half_written = directory.glob("*.tmp")  # left behind by processes that were killed
-        for path in {*directory.glob("round-*.npz"), *half_written, directory / CHECKPOINT} - keep:
-            path.unlink(missing_ok=True)
-
     def _source(self) -> ImageSource:
         return ImageSource(self.studio, self.settings.local_files_root)
-
-    def _new_version(self) -> str:
-        return version_name(self.project.id, self.round.id, secrets.token_hex(3))
-
-    def _progress(self, step: str, done: float) -> None:
-        self.store.rounds.progress(self.round.id, step, done, self.clock())
-
-    @contextmanager
-    def _step(self, name: str) -> Iterator[None]:
-        self._progress(name, 0.0)
-        with self.stopwatch.step(name):
-            yield

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict, Field
 
-from uherding_backend.access import changer_check, password_check, same_site_check
+from uherding_backend.access import changer_check, reader_check, same_site_check
 from uherding_backend.api import reading_api
 from uherding_backend.changing import Changes, changing_api
 from uherding_backend.errors import LabelStudioError, UHerdingError, UnknownProjectError
@@ -56,9 +56,8 @@ def create_app(settings: Settings, store: Store, clock: Callable[[], float]) -> 
     )
     app.openapi_version = "3.0.3"  # the newest that the packaged Swagger page can show
     protocol = Protocol(store, settings, clock, connect_with(settings))
-    caller = password_check(settings)
-    guards = [Depends(caller), Depends(same_site_check)]
-    changes = changing_api(Changes(settings, store, clock), caller, changer_check(settings))
+    guards = [Depends(reader_check(settings)), Depends(same_site_check)]
+    changes = changing_api(Changes(settings, store, clock), changer_check(settings))
     app.include_router(_health())
     app.include_router(static_files())
     app.include_router(_ml_protocol(protocol), dependencies=guards)

@@ -6,8 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from uherding_backend.errors import UHerdingError
-from uherding_backend.label_config import parse_label_config
-from uherding_backend.labels import arrived_since, resolve
 from uherding_backend.labelstudio import SAMPLING
 from uherding_backend.options import Options
 from uherding_backend.settings import Settings
@@ -25,12 +23,16 @@ def project_status(store: Store, settings: Settings, project: Project) -> dict[s
     """One project: its labels, what runs, what was published, what failed and what to do."""
     rounds = store.rounds.latest(project.id)
     published = store.rounds.last_published(project.id)
+    counts = store.counts.get(project.id)
     return {
         "id": project.id,
         "title": project.title,
         "link": f"{project.link_url}/projects/{project.id}",
-        "tasks": store.pool.item_count(project.id),
-        **_labels(store, project, published),
+        "tasks": counts.tasks,
+        "classes": list(counts.classes),
+        "labels": counts.labels,
+        "set_aside": counts.set_aside,
+        "new_labels": counts.new_labels,
         "state": _state(project, rounds),
         "problem": _problem(project, rounds),
         "paused": project.paused,
@@ -65,21 +67,6 @@ def round_status(round_: Round) -> dict[str, Any]:
         "started_at": round_.started_at,
         "finished_at": round_.finished_at,
         "report": dict(round_.report),
-    }
-
-
-def _labels(store: Store, project: Project, published: Round | None) -> dict[str, Any]:
-    try:
-        classes = parse_label_config(project.label_config).classes
-    except UHerdingError:
-        classes = ()
-    labels = resolve(store.pool.annotations(project.id), classes)
-    used = store.rounds.labels(published.id) if published else {}
-    return {
-        "classes": list(classes),
-        "labels": len(labels.classes),
-        "set_aside": len(labels.set_aside),
-        "new_labels": arrived_since(labels.classes, used),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.names import STRATEGY_NAMES
-from uherding_backend.store.rounds import QueueEntry
+from uherding_backend.store.round_records import QueueEntry
 
 NEW_REGION = 5  # images like it without a label near them: fewer are no region
 UNDECIDED = 0.5  # margins below one half

@@ -21,7 +21,7 @@ from uherding_backend.publishing import stale_versions
 from uherding_backend.settings import Settings
 from uherding_backend.stopwatch import Stopwatch
 from uherding_backend.store import Project, Round, RoundState, Store
-from uherding_backend.store.projects import Sighting
+from uherding_backend.store.project_records import Sighting
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Worker:
             self.store.pool.replace_annotations(project.id, studio.annotations(project.id, control))
         published = self.store.rounds.last_published(project.id)
         changed = state.label_config != project.label_config or (
-            published is not None and state.task_count != self.store.pool.item_count(project.id)
+            published is not None and state.task_count != self.store.counts.get(project.id).tasks
         )
         seen = Sighting(state.title, state.label_config, state.sampling, changed)
         self.store.projects.looked(project.id, self.clock(), seen)

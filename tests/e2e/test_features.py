@@ -56,7 +56,7 @@ def test_asking_for_other_features_computes_them_all_anew(
     before = project.published()
 
     project.connect(features="efficientnet-lite0")
-    backend.call("POST", f"/api/projects/{project.id}/rounds")
+    project.ask_for_round()
 
     after = project.published(after=before["id"], features="efficientnet-lite0")
     assert after["report"]["extractor"] != before["report"]["extractor"]

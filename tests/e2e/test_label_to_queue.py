@@ -193,7 +193,7 @@ def test_updated_and_deleted_annotations_are_honoured(project: LiveProject) -> N
 
     project.studio.call("PATCH", f"/api/annotations/{ids[changed]}/", {"result": result})
     project.studio.call("DELETE", f"/api/annotations/{ids[deleted]}/")
-    project.backend.call("POST", f"/api/projects/{project.id}/rounds")
+    project.ask_for_round()
 
     round_ = project.published(after=cold["id"], labels=2)
     labels = project.backend.store.rounds.labels(round_["id"])
@@ -211,7 +211,7 @@ def test_several_annotations_of_a_task_are_resolved_and_disagreement_is_counted(
 
     for answer in ("Coat", "Shirt", "Coat"):
         project.annotator.submit(task, answer)
-    project.backend.call("POST", f"/api/projects/{project.id}/rounds")
+    project.ask_for_round()
 
     round_ = project.published(after=cold["id"], labels=1)
     assert project.backend.store.rounds.labels(round_["id"]) == {task: "Coat"}

@@ -118,7 +118,7 @@ def test_label_studio_restarted_in_between_is_waited_for(
     project.label(4)
 
     real_label_studio.process.stop()
-    backend.call("POST", f"/api/projects/{project.id}/rounds")
+    project.ask_for_round()
     failure = project.wait(
         lambda: next((r for r in project.status()["rounds"] if r["state"] == "failed"), None),
         "failed round",
@@ -162,7 +162,7 @@ def test_the_token_that_comes_with_setup_is_enough(
 
     backend.process.kill()
     backend.start()  # and no new /setup
-    backend.call("POST", f"/api/projects/{project.id}/rounds")
+    project.ask_for_round()
 
     assert project.published(after=first["id"])["report"]["queue"] == 20
 

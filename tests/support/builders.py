@@ -17,8 +17,8 @@ from uherding_backend.labelstudio import SAMPLING
 from uherding_backend.preparing import preparation
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, Store
-from uherding_backend.store.projects import Connection, ExtractorInUse, Sighting
-from uherding_backend.store.rounds import QueueEntry
+from uherding_backend.store.project_records import Connection, ExtractorInUse, Sighting
+from uherding_backend.store.round_records import QueueEntry
 
 PROJECT = ProjectId(1)
 UID = "1.1794785425"

@@ -17,7 +17,8 @@ from typing import Any
 from uherding_backend.labelstudio import LabelStudio, connect_with
 from uherding_backend.settings import Settings
 from uherding_backend.store import Store
-from uherding_backend.store.rounds import RoundId, RoundStore
+from uherding_backend.store.round_records import RoundId
+from uherding_backend.store.rounds import RoundStore
 from uherding_backend.worker import Worker
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import requests
 
+from uherding_backend.cli import main
 from uherding_backend.connecting import connect_project
 from uherding_backend.demo.annotator import Annotator
 from uherding_backend.demo.dataset import LABEL_CONFIG, DemoImages, png
@@ -209,6 +210,10 @@ class LiveProject:
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = self.backend.call("GET", f"/api/projects/{self.id}")
         return status
+
+    def ask_for_round(self) -> None:
+        """As an admin does on the command line of the backend's machine."""
+        assert main(["round", str(self.id), "--data-dir", str(self.backend.data_dir)]) == 0
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = self.studio.call("GET", f"/api/projects/{self.id}")

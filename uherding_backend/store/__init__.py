@@ -9,10 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from uherding_backend.store.actions import ActionStore
+from uherding_backend.store.counts import CountStore
 from uherding_backend.store.database import Database
 from uherding_backend.store.pool import PoolStore
-from uherding_backend.store.projects import Project, ProjectStore
-from uherding_backend.store.rounds import Round, RoundState, RoundStore
+from uherding_backend.store.project_records import Project
+from uherding_backend.store.projects import ProjectStore
+from uherding_backend.store.round_records import Round, RoundState
+from uherding_backend.store.rounds import RoundStore
 from uherding_backend.store.thumbnails import ThumbnailStore
 
 __all__ = ["Project", "Round", "RoundState", "Store"]
@@ -28,6 +31,7 @@ class Store:
         self.projects = ProjectStore(self.database)
         self.pool = PoolStore(self.database)
         self.rounds = RoundStore(self.database)
+        self.counts = CountStore(self.database)
         self.actions = ActionStore(self.database)
         self.thumbnails = ThumbnailStore(data_dir / "thumbnails.sqlite")
 

@@ -112,4 +112,18 @@ MIGRATIONS = (
     CREATE INDEX annotations_by_task ON annotations (project_id, task_id);
     CREATE INDEX actions_by_project ON actions (project_id, id)
     """,
+    # 3: what pages would have to count; filled when the store is opened
+    """
+    CREATE TABLE counts (
+        project_id INTEGER PRIMARY KEY,
+        classes TEXT NOT NULL,
+        tasks INTEGER NOT NULL,
+        labels INTEGER NOT NULL DEFAULT 0,
+        set_aside INTEGER NOT NULL DEFAULT 0,
+        new_labels INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX unreadable_items ON items (project_id, task_id) WHERE problem != '';
+    CREATE INDEX published_rounds ON rounds (project_id, finished_at, id)
+        WHERE state = 'published'
+    """,
 )

@@ -7,6 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from uherding_backend.labels import Annotation, ProjectId, TaskId
+from uherding_backend.store.annotation_rows import (
+    INSERT,
+    INSERT_UNLESS_OLDER,
+    OF_TASK,
+    annotation_of,
+    row_of,
+)
+from uherding_backend.store.counts import count_labels, count_tasks, counting
 from uherding_backend.store.database import Database
 
 
@@ -53,6 +61,7 @@ class PoolStore:
                     if known.get(task) != image
                 ],
             )
+            count_tasks(connection, project, len(images))
 
     def items(self, project: ProjectId) -> list[Item]:
         """The project's tasks by id: their position is the pool row that `model` sees."""
@@ -68,8 +77,8 @@ class PoolStore:
         return [
             _item(row)
             for row in self._database.rows(
-                "SELECT * FROM items WHERE project_id = ? AND problem != '' "
-                "ORDER BY task_id LIMIT ?",
+                "SELECT * FROM items INDEXED BY unreadable_items "
+                "WHERE project_id = ? AND problem != '' ORDER BY task_id LIMIT ?",
                 project,
                 limit,
             )
@@ -77,7 +86,7 @@ class PoolStore:
 
     def answered(self, project: ProjectId, tasks: Iterable[TaskId]) -> set[TaskId]:
         """Those of the tasks that somebody has answered or skipped."""
-        query = "SELECT 1 FROM annotations WHERE project_id = ? AND task_id = ?"
+        query = f"SELECT 1 {OF_TASK}"
         return {task for task in tasks if self._database.row(query, project, task)}
 
     def item(self, project: ProjectId, task: TaskId) -> Item | None:
@@ -100,11 +109,6 @@ class PoolStore:
                 "INSERT INTO audit_tasks VALUES (?, ?)", [(project, task) for task in tasks]
             )
 
-    def item_count(self, project: ProjectId) -> int:
-        """How many tasks are known."""
-        row = self._database.row("SELECT count(*) AS n FROM items WHERE project_id = ?", project)
-        return int(row["n"]) if row else 0
-
     def fetched(self, project: ProjectId, items: Iterable[Item]) -> None:
         """Record hashes and problems of images that were fetched."""
         with self._database.writing() as connection:
@@ -116,35 +120,34 @@ class PoolStore:
 
     def save_annotation(self, project: ProjectId, annotation: Annotation) -> None:
         """Take in one annotation; one that is older than what is known changes nothing."""
-        self._database.write(
-            _INSERT_ANNOTATION
-            + " ON CONFLICT DO UPDATE SET task_id = excluded.task_id, answer = excluded.answer, "
-            "skipped = excluded.skipped, ground_truth = excluded.ground_truth, "
-            "updated = excluded.updated, author = excluded.author, created = excluded.created, "
-            "seconds = excluded.seconds WHERE excluded.updated >= updated",
-            *_values(project, annotation),
-        )
+        with self._database.writing() as connection:
+            tasks = {annotation.task} | _tasks_of(connection, project, [annotation.id])
+            with counting(connection, project, tasks):
+                connection.execute(INSERT_UNLESS_OLDER, row_of(project, annotation))
 
     def delete_annotations(self, project: ProjectId, ids: Sequence[int]) -> None:
         """Forget annotations that were deleted in Label Studio."""
         with self._database.writing() as connection:
-            connection.executemany(
-                "DELETE FROM annotations WHERE project_id = ? AND id = ?",
-                [(project, number) for number in ids],
-            )
+            tasks = _tasks_of(connection, project, ids)
+            with counting(connection, project, tasks):
+                connection.executemany(
+                    "DELETE FROM annotations WHERE project_id = ? AND id = ?",
+                    [(project, number) for number in ids],
+                )
 
     def replace_annotations(self, project: ProjectId, annotations: Iterable[Annotation]) -> None:
         """Take over Label Studio's export, which is the truth."""
         with self._database.writing() as connection:
             connection.execute("DELETE FROM annotations WHERE project_id = ?", (project,))
             connection.executemany(
-                _INSERT_ANNOTATION, [_values(project, annotation) for annotation in annotations]
+                INSERT, [row_of(project, annotation) for annotation in annotations]
             )
+            count_labels(connection, project)
 
     def annotations(self, project: ProjectId) -> list[Annotation]:
         """Every annotation known, by id."""
         return [
-            _annotation(row)
+            annotation_of(row)
             for row in self._database.rows(
                 "SELECT * FROM annotations WHERE project_id = ? ORDER BY id", project
             )
@@ -155,36 +158,9 @@ def _item(row: sqlite3.Row) -> Item:
     return Item(TaskId(row["task_id"]), row["image"], row["content_hash"], row["problem"])
 
 
-_INSERT_ANNOTATION = (
-    "INSERT INTO annotations (project_id, id, task_id, answer, skipped, ground_truth, updated, "
-    "author, created, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-
-
-def _values(project: ProjectId, annotation: Annotation) -> tuple[object, ...]:
-    return (
-        project,
-        annotation.id,
-        annotation.task,
-        annotation.answer,
-        annotation.skipped,
-        annotation.ground_truth,
-        annotation.updated,
-        annotation.author,
-        annotation.created,
-        annotation.seconds,
-    )
-
-
-def _annotation(row: sqlite3.Row) -> Annotation:
-    return Annotation(
-        id=row["id"],
-        task=TaskId(row["task_id"]),
-        answer=row["answer"],
-        skipped=bool(row["skipped"]),
-        ground_truth=bool(row["ground_truth"]),
-        updated=row["updated"],
-        author=row["author"],
-        created=row["created"],
-        seconds=row["seconds"],
-    )
+def _tasks_of(
+    connection: sqlite3.Connection, project: ProjectId, annotations: Iterable[int]
+) -> set[TaskId]:
+    query = "SELECT task_id FROM annotations WHERE project_id = ? AND id = ?"
+    found = (connection.execute(query, (project, number)).fetchone() for number in annotations)
+    return {TaskId(row["task_id"]) for row in found if row}

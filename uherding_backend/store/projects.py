@@ -3,106 +3,21 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from uherding_backend.errors import UnknownProjectError
 from uherding_backend.labels import ProjectId
+from uherding_backend.store.counts import follow_label_config
 from uherding_backend.store.database import Database
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """What Label Studio says of itself and of a project when it calls /setup."""
-
-    project: ProjectId
-    uid: str
-    label_studio_url: str
-    link_url: str
-    token: str
-    backend_url: str
-    label_config: str
-    options: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractorInUse:
-    """Where a project's features come from.
-
-    Attributes:
-        name: As written in the settings, for example "patches".
-        version: Tells features of one extractor from those of another; empty before the first one.
-        description: What made the features, for people.
-        reason: Why this extractor.
-        images: How many images it learned from; 0 if it came pretrained.
-    """
-
-    name: str = ""
-    version: str = ""
-    description: str = ""
-    reason: str = ""
-    images: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What a look at Label Studio's project found."""
-
-    title: str
-    label_config: str
-    sampling: str
-    changed: bool = False  # tasks or label config differ from those of the last round
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """A connected Label Studio project.
-
-    Attributes:
-        uid: Label Studio's name for it, "id.created": tells two servers' projects 1 apart.
-        link_url: Label Studio's address for people's browsers.
-        token: The API token that came with /setup; empty if the settings hold one.
-        backend_url: The address under which Label Studio calls this backend.
-        options: The admin's choices for this project: ``extra_params``, and over them ``chosen``.
-        chosen: What was chosen on the dashboard.
-        paused: Whether rounds run only when somebody asks for one.
-        active: False once it was disconnected.
-        prepared: For which settings Label Studio's project was set up; empty if it was not.
-        notes: What preparing changed in Label Studio, and what an admin should know.
-        problem: Why the project cannot be attended to, and what to do; empty if all is well.
-        heard_at: When Label Studio last called the webhook, in seconds since the epoch.
-        look: Something happened that only a look at Label Studio can tell.
-        looked_at: When the project was last looked at, in seconds since the epoch.
-        sampling: The task sampling that the last look found.
-        tasks_changed: Label Studio's tasks or label config differ from those of the last round.
-        reasserted: The foreign model_version that was already replaced by ours once.
-        extractor: The feature extractor in use.
-    """
-
-    id: ProjectId
-    uid: str
-    title: str
-    label_studio_url: str
-    link_url: str
-    token: str
-    backend_url: str
-    label_config: str
-    options: Mapping[str, Any]
-    active: bool
-    prepared: str
-    notes: tuple[str, ...]
-    problem: str
-    heard_at: float
-    look: bool
-    looked_at: float
-    sampling: str
-    tasks_changed: bool
-    reasserted: str
-    extractor: ExtractorInUse
-    chosen: Mapping[str, Any]
-    paused: bool
+from uherding_backend.store.project_records import (
+    Connection,
+    ExtractorInUse,
+    Project,
+    Sighting,
+    project_of,
+)
 
 
 class ProjectStore:
@@ -113,12 +28,14 @@ class ProjectStore:
 
     def all(self) -> list[Project]:
         """Every project ever connected, by id."""
-        return [_project(row) for row in self._database.rows("SELECT * FROM projects ORDER BY id")]
+        return [
+            project_of(row) for row in self._database.rows("SELECT * FROM projects ORDER BY id")
+        ]
 
     def find(self, project: ProjectId) -> Project | None:
         """The project, or None if it was never connected."""
         row = self._database.row("SELECT * FROM projects WHERE id = ?", project)
-        return _project(row) if row else None
+        return project_of(row) if row else None
 
     def get(self, project: ProjectId) -> Project:
         """The project, or a sentence on how to connect it."""
@@ -141,32 +58,36 @@ class ProjectStore:
 
     def connect(self, connection: Connection) -> None:
         """Record what /setup said; saying the same again changes nothing."""
-        self._database.write(
-            """
-            INSERT INTO projects
-                (id, uid, label_studio_url, link_url, token, backend_url, label_config, options)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET
-                prepared = CASE WHEN active THEN prepared ELSE '' END,
-                tasks_changed = tasks_changed OR label_config != excluded.label_config,
-                uid = excluded.uid,
-                label_studio_url = excluded.label_studio_url,
-                link_url = excluded.link_url,
-                token = excluded.token,
-                backend_url = excluded.backend_url,
-                label_config = excluded.label_config,
-                options = excluded.options,
-                active = 1
-            """,
-            connection.project,
-            connection.uid,
-            connection.label_studio_url,
-            connection.link_url,
-            connection.token,
-            connection.backend_url,
-            connection.label_config,
-            json.dumps(dict(connection.options), sort_keys=True),
-        )
+        with self._database.writing() as database:
+            database.execute(
+                """
+                INSERT INTO projects
+                    (id, uid, label_studio_url, link_url, token, backend_url, label_config, options)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET
+                    prepared = CASE WHEN active THEN prepared ELSE '' END,
+                    tasks_changed = tasks_changed OR label_config != excluded.label_config,
+                    uid = excluded.uid,
+                    label_studio_url = excluded.label_studio_url,
+                    link_url = excluded.link_url,
+                    token = excluded.token,
+                    backend_url = excluded.backend_url,
+                    label_config = excluded.label_config,
+                    options = excluded.options,
+                    active = 1
+                """,
+                (
+                    connection.project,
+                    connection.uid,
+                    connection.label_studio_url,
+                    connection.link_url,
+                    connection.token,
+                    connection.backend_url,
+                    connection.label_config,
+                    json.dumps(dict(connection.options), sort_keys=True),
+                ),
+            )
+            follow_label_config(database, connection.project)
 
     def prepared(self, project: ProjectId, wanted: str, notes: list[str]) -> None:
         """Label Studio's project is set up as ``wanted``; remember what that changed."""
@@ -185,18 +106,15 @@ class ProjectStore:
 
     def looked(self, project: ProjectId, now: float, seen: Sighting) -> None:
         """Record what a look found; ``changed`` stays set until a round has taken it in."""
-        self._database.write(
-            """
-            UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?, sampling = ?,
-                tasks_changed = tasks_changed OR ? WHERE id = ?
-            """,
-            now,
-            seen.title,
-            seen.label_config,
-            seen.sampling,
-            seen.changed,
-            project,
-        )
+        with self._database.writing() as connection:
+            connection.execute(
+                """
+                UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?,
+                    sampling = ?, tasks_changed = tasks_changed OR ? WHERE id = ?
+                """,
+                (now, seen.title, seen.label_config, seen.sampling, seen.changed, project),
+            )
+            follow_label_config(connection, project)
 
     def changes_taken_in(self, project: ProjectId) -> None:
         """A round is about to read the tasks and the label config afresh."""
@@ -243,30 +161,3 @@ class ProjectStore:
     def disconnect(self, project: ProjectId) -> None:
         """Stop working for a project; what was computed stays, /setup connects it again."""
         self._database.write("UPDATE projects SET active = 0 WHERE id = ?", project)
-
-
-def _project(row: sqlite3.Row) -> Project:
-    return Project(
-        id=ProjectId(row["id"]),
-        uid=row["uid"],
-        title=row["title"],
-        label_studio_url=row["label_studio_url"],
-        link_url=row["link_url"],
-        token=row["token"],
-        backend_url=row["backend_url"],
-        label_config=row["label_config"],
-        options={**json.loads(row["options"]), **json.loads(row["chosen"])},
-        active=bool(row["active"]),
-        prepared=row["prepared"],
-        notes=tuple(json.loads(row["notes"])),
-        problem=row["problem"],
-        heard_at=row["heard_at"],
-        look=bool(row["look"]),
-        looked_at=row["looked_at"],
-        sampling=row["sampling"],
-        tasks_changed=bool(row["tasks_changed"]),
-        reasserted=row["reasserted"],
-        extractor=ExtractorInUse(**json.loads(row["extractor"])),
-        chosen=json.loads(row["chosen"]),
-        paused=bool(row["paused"]),
-    )

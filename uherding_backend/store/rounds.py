@@ -3,87 +3,23 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
-from enum import Enum
-from typing import Any, NewType
+from dataclasses import astuple
+from typing import Any
 
 from uherding_backend.labels import ProjectId, TaskId
+from uherding_backend.store.counts import LAST_PUBLISHED, count_labels
 from uherding_backend.store.database import Database
+from uherding_backend.store.round_records import (
+    History,
+    QueueEntry,
+    Round,
+    RoundId,
+    entry_of,
+    round_of,
+)
 
 _MEASURED = "gain, uncertainty, predicted, probability, second, second_probability, company, audit"
-
-RoundId = NewType("RoundId", int)
-
-
-class RoundState(Enum):
-    """Where a round stands; a killed process leaves one of these, never something between."""
-
-    DUE = "due"
-    RUNNING = "running"
-    PUBLISHED = "published"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One retraining and the queue that came of it.
-
-    Attributes:
-        step: What a running round is doing.
-        progress: How far that step is, from 0 to 1.
-        version: Label Studio's model_version of the queue; empty until the ranking is stored.
-        error: Why it failed and what to do; empty otherwise.
-        report: What was measured; see docs/rounds.md.
-        step_started_at: When a running round began its step, in seconds since the epoch.
-    """
-
-    id: RoundId
-    project: ProjectId
-    state: RoundState
-    reason: str
-    requested_at: float
-    started_at: float | None
-    finished_at: float | None
-    step: str
-    progress: float
-    version: str
-    error: str
-    report: Mapping[str, Any]
-    step_started_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueEntry:
-    """A task in the queue and why it is there; the position in the list is its rank.
-
-    Attributes:
-        predicted: The likeliest class; empty without a classifier.
-        second: The next likeliest class; empty if there is none.
-        company: Images like this one that have no label near them.
-        audit: Whether it was drawn at random, to be judged by and not trained on.
-    """
-
-    task: TaskId
-    gain: float
-    uncertainty: float
-    predicted: str
-    probability: float
-    second: str = ""
-    second_probability: float = 0.0
-    company: int = 0
-    audit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """One point of a project's curves."""
-
-    id: RoundId
-    finished_at: float
-    report: Mapping[str, Any]
-    measured: Mapping[str, Any]
 
 
 class RoundStore:
@@ -114,7 +50,7 @@ class RoundStore:
                 "ORDER BY requested_at, id LIMIT 1) RETURNING *",
                 (now,),
             ).fetchone()
-        return _round(row) if row else None
+        return round_of(row) if row else None
 
     def recover(self) -> list[Round]:
         """Put rounds that a killed worker left running back in line; call with no other worker."""
@@ -130,7 +66,7 @@ class RoundStore:
                     "UPDATE rounds SET state = 'due', version = ? WHERE id = ?",
                     ("" if waiting else row["version"], row["id"]),
                 )
-        return [_round(row) for row in rows]
+        return [round_of(row) for row in rows]
 
     def progress(self, round_id: RoundId, step: str, progress: float, now: float) -> None:
         """Say what a running round is doing."""
@@ -178,13 +114,13 @@ class RoundStore:
 
     def published(self, round_id: RoundId, report: Mapping[str, Any], now: float) -> None:
         """Annotators now get this round's queue."""
-        self._database.write(
-            "UPDATE rounds SET state = 'published', step = '', progress = 1, report = ?, "
-            "finished_at = ?, error = '' WHERE id = ?",
-            json.dumps(dict(report)),
-            now,
-            round_id,
-        )
+        with self._database.writing() as connection:
+            row = connection.execute(
+                "UPDATE rounds SET state = 'published', step = '', progress = 1, report = ?, "
+                "finished_at = ?, error = '' WHERE id = ? RETURNING project_id",
+                (json.dumps(dict(report)), now, round_id),
+            ).fetchone()
+            count_labels(connection, row["project_id"])
 
     def failed(self, round_id: RoundId, error: str, now: float) -> None:
         """The round ended with an error; annotators keep the queue they had."""
@@ -198,12 +134,12 @@ class RoundStore:
     def get(self, round_id: RoundId) -> Round | None:
         """The round with this id."""
         row = self._database.row("SELECT * FROM rounds WHERE id = ?", round_id)
-        return _round(row) if row else None
+        return round_of(row) if row else None
 
     def latest(self, project: ProjectId, limit: int = 50) -> list[Round]:
         """The project's rounds, newest first."""
         return [
-            _round(row)
+            round_of(row)
             for row in self._database.rows(
                 "SELECT * FROM rounds WHERE project_id = ? ORDER BY id DESC LIMIT ?", project, limit
             )
@@ -211,12 +147,8 @@ class RoundStore:
 
     def last_published(self, project: ProjectId) -> Round | None:
         """The round whose queue annotators get now."""
-        row = self._database.row(
-            "SELECT * FROM rounds WHERE project_id = ? AND state = 'published' "
-            "ORDER BY finished_at DESC, id DESC LIMIT 1",
-            project,
-        )
-        return _round(row) if row else None
+        row = self._database.row(LAST_PUBLISHED.format("*"), project)
+        return round_of(row) if row else None
 
     def insights(self, round_id: RoundId) -> dict[str, Any]:
         """What the dashboard shows of a round; empty for rounds of earlier releases."""
@@ -250,22 +182,22 @@ class RoundStore:
         )
         return [(RoundId(row["id"]), json.loads(row["classes"] or "[]")) for row in rows]
 
-    def queue(self, round_id: RoundId) -> list[QueueEntry]:
-        """The round's queue, best task first."""
+    def queue_length(self, round_id: RoundId) -> int:
+        """How many tasks the round's queue has."""
+        row = self._database.row("SELECT count(*) FROM queue WHERE round_id = ?", round_id)
+        return int(row[0]) if row else 0
+
+    def queue(
+        self, round_id: RoundId, start: int = 0, count: int | None = None
+    ) -> list[QueueEntry]:
+        """The round's queue, best task first; all of it, or ``count`` tasks from a rank on."""
         return [
-            QueueEntry(
-                TaskId(row["task_id"]),
-                row["gain"],
-                row["uncertainty"],
-                row["predicted"],
-                row["probability"],
-                row["second"],
-                row["second_probability"],
-                row["company"],
-                bool(row["audit"]),
-            )
+            entry_of(row)
             for row in self._database.rows(
-                "SELECT * FROM queue WHERE round_id = ? ORDER BY rank", round_id
+                "SELECT * FROM queue WHERE round_id = ? AND rank >= ? ORDER BY rank LIMIT ?",
+                round_id,
+                start,
+                -1 if count is None else count,
             )
         ]
 
@@ -273,21 +205,3 @@ class RoundStore:
         """The labels that the round was trained on."""
         rows = self._database.rows("SELECT * FROM round_labels WHERE round_id = ?", round_id)
         return {TaskId(row["task_id"]): row["answer"] for row in rows}
-
-
-def _round(row: sqlite3.Row) -> Round:
-    return Round(
-        id=RoundId(row["id"]),
-        project=ProjectId(row["project_id"]),
-        state=RoundState(row["state"]),
-        reason=row["reason"],
-        requested_at=row["requested_at"],
-        started_at=row["started_at"],
-        finished_at=row["finished_at"],
-        step=row["step"],
-        progress=row["progress"],
-        version=row["version"],
-        error=row["error"],
-        report=json.loads(row["report"]),
-        step_started_at=row["step_started_at"],
-    )

@@ -154,10 +154,11 @@ def test_a_round_that_is_asked_for_runs_although_the_project_is_paused(
     [
         ("PATCH", SETTINGS, {"round_size": 9}),
         ("POST", "/api/projects/1/pause", {"paused": True}),
+        ("POST", "/api/projects/1/rounds", None),
     ],
 )
 def test_without_a_password_nothing_can_be_changed(
-    open_client: TestClient, store: Store, method: str, path: str, body: dict[str, Any]
+    open_client: TestClient, store: Store, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     answer = open_client.request(method, path, json=body)
 
@@ -165,6 +166,31 @@ def test_without_a_password_nothing_can_be_changed(
     assert "BASIC_AUTH_USER" in answer.json()["detail"]
     assert store.projects.get(PROJECT).chosen == {}
     assert not store.projects.get(PROJECT).paused
+    assert store.rounds.latest(PROJECT) == []
+    assert store.actions.latest(PROJECT) == []
+
+
+def test_label_studio_starts_training_without_a_password_of_ours(
+    open_client: TestClient, store: Store
+) -> None:
+    answer = open_client.post("/webhook", json={"action": "START_TRAINING", "project": {"id": 1}})
+
+    assert answer.status_code == 201
+    (round_,) = store.rounds.latest(PROJECT)
+    assert round_.reason == "asked for with Start Training"
+
+
+def test_a_round_is_asked_for_once_and_can_be_watched(client: TestClient) -> None:
+    first = client.post("/api/projects/1/rounds")
+    second = client.post("/api/projects/1/rounds")
+    rounds = client.get("/api/projects/1/rounds", params={"limit": 1})
+
+    assert (first.status_code, first.json()) == (202, {"status": "requested"})
+    assert second.json() == {"status": "already waiting"}
+    assert [(r["state"], r["reason"]) for r in rounds.json()] == [
+        ("due", "asked for through the API")
+    ]
+    assert actions(client) == [(USER, "asked for a round")]
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://testserver:81", "null"])

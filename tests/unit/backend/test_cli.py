@@ -156,21 +156,39 @@ def test_disconnect_stops_both_sides(
     assert "Annotators keep the queue" in capsys.readouterr().out
 
 
-def test_a_round_is_asked_for_once(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_round_is_asked_for_once_and_recorded(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     connected(store)
+    monkeypatch.setattr("uherding_backend.cli.os.getuid", lambda: 0)
 
     codes = main(["round", "1"]), main(["round", "1"])
 
     assert codes == (0, 0)
     assert capsys.readouterr().out == "A round was asked for.\nA round is already waiting.\n"
     assert len(store.rounds.latest(PROJECT)) == 1
+    (action,) = store.actions.latest(PROJECT)
+    assert (action.who, action.what) == ("root on this machine", "asked for a round")
 
 
-def test_a_round_for_an_unknown_project_says_how_to_connect_it(
-    capsys: pytest.CaptureFixture[str],
+def test_a_round_is_recorded_where_the_system_user_has_no_name(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected(store)
+    monkeypatch.setattr("uherding_backend.cli.os.getuid", lambda: 4_000_123)
+
+    main(["round", "1"])
+
+    assert store.actions.latest(PROJECT)[0].who == "user 4000123 on this machine"
+
+
+def test_a_round_for_an_unknown_project_says_how_to_connect_it_and_where_it_was_looked_for(
+    store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["round", "77"]) == 1
-    assert "uherding connect 77" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "uherding connect 77" in said
+    assert str(store.data_dir) in said
 
 
 def test_waiting_for_a_round_shows_what_it_does_until_it_is_published(

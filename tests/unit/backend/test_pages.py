@@ -214,6 +214,16 @@ def test_what_a_page_shows_is_in_the_api_page(client: TestClient) -> None:
         assert f"/api/projects/{{project}}/{name}" in described
 
 
+@pytest.mark.parametrize("path", ["/", "/api/projects", *(f"/projects/1{page}" for page in PAGES)])
+def test_no_page_reads_all_labels_or_all_tasks(
+    client: TestClient, rounds: Worker, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    for read in ("pool.PoolStore.annotations", "pool.PoolStore.items", "rounds.RoundStore.labels"):
+        monkeypatch.delattr(f"uherding_backend.store.{read}")
+
+    assert client.get(path).status_code == 200
+
+
 def test_a_long_queue_is_shown_page_by_page(client: TestClient, store: Store) -> None:
     connected(store)
     publish_round(store, queue=range(1, 121))

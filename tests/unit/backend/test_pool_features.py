@@ -28,7 +28,7 @@ from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.options import Options
 from uherding_backend.pool_features import PoolFeatures
 from uherding_backend.store import Store
-from uherding_backend.store.projects import ExtractorInUse
+from uherding_backend.store.project_records import ExtractorInUse
 
 OPTIONS = Options(round_size=6, queue_size=18, prelabel=False, features="patches")
 

@@ -18,7 +18,7 @@ from uherding_backend.labelstudio import LabelStudio
 from uherding_backend.options import Options
 from uherding_backend.project_extractor import ProjectExtractor
 from uherding_backend.store import Store
-from uherding_backend.store.projects import ExtractorInUse
+from uherding_backend.store.project_records import ExtractorInUse
 
 
 class Pretrained:

@@ -16,7 +16,7 @@ from uherding_backend.publishing import (
     stale_versions,
     version_name,
 )
-from uherding_backend.store.rounds import RoundId
+from uherding_backend.store.round_records import RoundId
 
 SCHEMA = parse_label_config(LABEL_CONFIG)
 QUEUE = [make_entry(task) for task in (3, 1, 2)]

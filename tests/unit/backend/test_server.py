@@ -451,20 +451,6 @@ def test_predictions_for_a_project_that_is_not_connected_are_refused(client: Tes
     assert "uherding connect 77" in answer.json()["detail"]
 
 
-def test_a_round_can_be_asked_for_and_watched(client: TestClient, store: Store) -> None:
-    connected(store)
-
-    first = client.post("/api/projects/1/rounds")
-    second = client.post("/api/projects/1/rounds")
-    rounds = client.get("/api/projects/1/rounds", params={"limit": 1})
-
-    assert (first.status_code, first.json()) == (202, {"status": "requested"})
-    assert second.json() == {"status": "already waiting"}
-    assert [(r["state"], r["reason"]) for r in rounds.json()] == [
-        ("due", "asked for through the API")
-    ]
-
-
 def test_the_published_queue_is_listed_best_first(client: TestClient, store: Store) -> None:
     connected(store)
     empty = client.get("/api/projects/1/queue").json()

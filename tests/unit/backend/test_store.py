@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.builders import (
+    KINDS,
     LABEL_CONFIG,
     PROJECT,
     connected,
@@ -24,10 +25,11 @@ from tests.support.fake_label_studio import Killed
 from uherding_backend.errors import UnknownProjectError
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store import RoundState, Store
+from uherding_backend.store.counts import Counts
 from uherding_backend.store.database import Database
 from uherding_backend.store.migrations import MIGRATIONS
 from uherding_backend.store.pool import Item
-from uherding_backend.store.rounds import RoundId
+from uherding_backend.store.round_records import RoundId
 
 
 def test_connecting_the_same_project_twice_changes_nothing(store: Store) -> None:
@@ -273,7 +275,7 @@ def test_an_unchanged_image_keeps_its_hash_and_a_changed_one_loses_it(store: Sto
         Item(TaskId(2), "new", None, ""),
         Item(TaskId(4), "d", None, ""),
     ]
-    assert store.pool.item_count(PROJECT) == 3
+    assert len(store.pool.items(PROJECT)) == 3
 
 
 def test_an_existing_file_is_opened_as_it_is(store: Store) -> None:
@@ -402,21 +404,24 @@ def killed_before_commit(writing: Writing) -> Writing:
 
 
 def test_what_an_earlier_release_stored_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr("uherding_backend.store.database.MIGRATIONS", MIGRATIONS[:1])
-        old = Store(tmp_path).database
-        old.write(
-            "INSERT INTO projects (id, uid, label_studio_url, link_url, token, backend_url, "
-            "label_config, options) VALUES (1, '1.1', '', '', '', '', '', '{\"round_size\": 9}')"
-        )
-        old.write("INSERT INTO annotations VALUES (1, 5, 7, 'bars', 0, 1, '2026')")
-        old.write("INSERT INTO queue VALUES (3, 0, 7, 0.5, 0.9, 'bars', 0.6)")
-        old.write(
-            "INSERT INTO rounds (id, project_id, state, reason, requested_at, finished_at) "
-            "VALUES (3, 1, 'published', 'first queue', 1, 2)"
-        )
+    old = Database(tmp_path / "uherding.sqlite", MIGRATIONS[:1])
+    old.write(
+        "INSERT INTO projects (id, uid, label_studio_url, link_url, token, backend_url, "
+        "label_config, options) VALUES (1, '1.1', '', '', '', '', ?, '{\"round_size\": 9}')",
+        LABEL_CONFIG,
+    )
+    for task, answer in ((7, "bars"), (8, "disc"), (9, "no such class")):
+        values = (1, 5 + task, task, answer, 0, 1, "2026")
+        old.write("INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?, ?)", *values)
+        old.write("INSERT INTO items VALUES (1, ?, 'a.png', NULL, '')", task)
+    old.write("INSERT INTO queue VALUES (3, 0, 7, 0.5, 0.9, 'bars', 0.6)")
+    old.write("INSERT INTO round_labels VALUES (3, 7, 'bars')")
+    old.write(
+        "INSERT INTO rounds (id, project_id, state, reason, requested_at, finished_at) "
+        "VALUES (3, 1, 'published', 'first queue', 1, 2)"
+    )
 
     store = Store(tmp_path)
 
@@ -427,3 +432,4 @@ def test_what_an_earlier_release_stored_can_be_read(
     assert store.rounds.insights(RoundId(3)) == {}
     assert store.rounds.history(PROJECT)[0].measured == {}
     assert store.rounds.class_history(PROJECT) == [(RoundId(3), [])]
+    assert store.counts.get(PROJECT) == Counts(KINDS, tasks=3, labels=2, set_aside=1, new_labels=1)

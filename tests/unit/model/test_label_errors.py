@@ -37,6 +37,44 @@ def test_an_unsure_contradiction_is_not() -> None:
     assert suspects(said, columns, everywhere(columns)) == []
 
 
+def test_a_contradiction_that_leaves_something_for_the_label_is_not() -> None:
+    columns = np.array([0, 0, 0, 1, 1, 1, 0])
+    said = sure_of([0, 0, 0, 1, 1, 1, 1], classes=2)
+    said[6] = [0.1, 0.9]  # more than a tenth of the 0.9 that is usual
+
+    assert suspects(said, columns, everywhere(columns)) == []
+
+
+def test_labels_of_a_class_that_is_hard_to_recognise_are_not_all_errors() -> None:
+    columns = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2])
+    said = sure_of([0, 0, 0, 0, 2, 2, 2, 2, 2, 2], confidence=0.98)  # 1 looks like 2
+    said[3] = [0.001, 0.0, 0.999]
+
+    found = suspects(said, columns, everywhere(columns))
+
+    assert [one.item for one in found] == [3]
+
+
+def test_the_label_for_which_least_is_left_comes_first() -> None:
+    columns = np.array([0, 0, 0, 0, 0, 1, 1, 1])
+    said = sure_of([0, 0, 0, 1, 1, 1, 1, 1], classes=2)
+    said[3], said[4] = [0.02, 0.98], [0.01, 0.99]
+
+    found = suspects(said, columns, everywhere(columns))
+
+    assert [one.item for one in found] == [4, 3]
+
+
+def test_an_answer_of_a_class_that_is_well_recognised_comes_first() -> None:
+    columns = np.array([0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2])
+    said = sure_of([0, 0, 0, 1, 2, 1, 1, 1, 2, 2, 2], confidence=0.95)
+    said[5:8] = [0.2, 0.7, 0.1]
+
+    found = suspects(said, columns, everywhere(columns))
+
+    assert [one.item for one in found] == [4, 3]
+
+
 def test_what_was_never_held_out_is_not() -> None:
     columns = np.array([0, 0, 0, 1, 1, 1, 0])
     said = sure_of([0, 0, 0, 1, 1, 1, 1])

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from model.arrays import Features, Mask
 from model.errors import ModelError
-from model.gaussian_pool import GaussianPool, slices
+from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
 from model.kernels import blocks
 from model.pairs import Pairs
 from model.sweep import PairsAbove, sweep
+from model.threads import in_threads
 
 NEIGHBOURS = 256  # rows within the reach of a point, on average
-SAMPLE = 4_096  # rows whose distances tell how far a reach must be
+LEAST_SAMPLE, SAMPLE = 1_024, 4_096  # rows whose distances tell how far a reach must be
+SEEN = 24  # of them within a reach; so many are enough
 
 
 @dataclass(frozen=True)
@@ -125,12 +127,18 @@ def _reach(
     pool: GaussianPool, neighbours: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Squared distance within which each row has about that many others, by a random sample."""
-    sample = generator.permutation(len(pool))[:SAMPLE]
+    size = min(SAMPLE, max(LEAST_SAMPLE, SEEN * len(pool) // max(1, neighbours)))
+    sample = generator.permutation(len(pool))[:size]
     rank = max(1, min(len(sample), round(len(sample) * (neighbours + 1) / max(1, len(pool)))))
     right = pool.right[torch.from_numpy(sample).to(pool.device)]
     reach = np.empty(len(pool))
-    for part in slices(len(pool), 1024):
-        block = torch.empty(part.stop - part.start, len(sample), device=pool.device)
-        pool.exponents(pool.left(part), right, block)
-        reach[part] = -block.topk(rank, dim=1).values[:, -1].cpu().numpy()
+
+    def look(rows: slice) -> None:
+        block = torch.empty(rows.stop - rows.start, len(sample), device=pool.device)
+        pool.exponents(pool.left(rows), right, block)
+        nearest = block.kthvalue(len(sample) + 1 - rank, dim=1).values
+        reach[rows] = -nearest.cpu().numpy()
+
+    for _ in in_threads(look, pool.strips(), pool.device):
+        pass
     return np.maximum(reach, 0.0)

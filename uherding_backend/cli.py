@@ -12,7 +12,8 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def _connect(settings: Settings, parsed: argparse.Namespace) -> int:
 
 def _disconnect(settings: Settings, parsed: argparse.Namespace) -> int:
     store = Store(settings.data_dir)
-    project = store.projects.get(ProjectId(parsed.project))
+    with _saying_where(settings):
+        project = store.projects.get(ProjectId(parsed.project))
     disconnect_project(settings, project.id, project.backend_url)
     store.projects.disconnect(project.id)
     print(f"Disconnected project {project.id}. Annotators keep the queue that is up.")
@@ -105,11 +107,8 @@ def _disconnect(settings: Settings, parsed: argparse.Namespace) -> int:
 
 def _round(settings: Settings, parsed: argparse.Namespace) -> int:
     store = Store(settings.data_dir)
-    try:
+    with _saying_where(settings):
         project = store.projects.get_active(ProjectId(parsed.project))
-    except UnknownProjectError as error:
-        where = f"The data directory is {settings.data_dir.absolute()}; --data-dir takes another."
-        raise UnknownProjectError(f"{error} {where}") from error
     now = time.time()  # noqa: TID251 - the moment of asking
     asked = store.rounds.request(project.id, "asked for with `uherding round`", now)
     if asked:
@@ -117,6 +116,19 @@ def _round(settings: Settings, parsed: argparse.Namespace) -> int:
         store.actions.record(project.id, Action(now, who, "asked for a round"))
     print("A round was asked for." if asked else "A round is already waiting.", flush=True)
     return _follow(store, project.id) if parsed.wait else 0
+
+
+@contextmanager
+def _saying_where(settings: Settings) -> Iterator[None]:
+    """Say where a project was looked for that is not there."""
+    try:
+        yield
+    except UnknownProjectError as error:
+        raise UnknownProjectError(f"{error} {_where(settings)}") from error
+
+
+def _where(settings: Settings) -> str:
+    return f"The data directory is {settings.data_dir.absolute()}; --data-dir takes another."
 
 
 def _system_user() -> str:
@@ -147,12 +159,14 @@ def _follow(store: Store, project: ProjectId) -> int:
 
 
 def _status(settings: Settings, parsed: argparse.Namespace) -> int:
-    projects = overview(Store(settings.data_dir), settings)
+    here = settings.data_dir.exists()  # or looking would make it
+    projects = overview(Store(settings.data_dir), settings) if here else []
     if parsed.json:
         print(json.dumps(projects, indent=2))
         return 0
     if not projects:
         print("No project is connected yet. Connect one with `uherding connect PROJECT`.")
+        print(_where(settings))
     for project in projects:
         print(f"Project {project['id']} {project['title']!r}: {project['state']}")
         print(
@@ -237,9 +251,9 @@ def _parser() -> argparse.ArgumentParser:
         "--classifier", metavar="NAME", help=f"what is trained: {', '.join(CLASSIFIERS)}"
     )
     disconnect = add("disconnect", _disconnect, "Stop working for a project; its data stays.")
-    disconnect.add_argument("project", type=int, help="the project's id")
+    disconnect.add_argument("project", type=int, help="the project's id: the number in its address")
     round_ = add("round", _round, "Ask for a round now.")
-    round_.add_argument("project", type=int, help="the project's id")
+    round_.add_argument("project", type=int, help="the project's id: the number in its address")
     round_.add_argument("--wait", action="store_true", help="show progress until it has ended")
     status = add("status", _status, "Show projects, rounds, what runs, what failed and what to do.")
     status.add_argument("--json", action="store_true", help="everything, as JSON")

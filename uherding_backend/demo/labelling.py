@@ -137,7 +137,7 @@ def _sentence(promise: str, broken: Sequence[str]) -> str:
 
 _HEADER = f"""  accuracy on images that are not in the project, and the seconds of each step
 
-  labels  held-out       random     T  radius   ECE   {"  ".join(STEPS)}"""
+  labels  accuracy       random     T  radius   ECE   {"  ".join(STEPS)}"""
 
 
 def _line(report: Mapping[str, Any], accuracy: float, random: tuple[float, float]) -> str:

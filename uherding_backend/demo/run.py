@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -84,9 +85,10 @@ def run_demo(directory: Path, program: Path, labels: int, console: Console) -> i
             _connect(studio.url, server.url, demo)
             api = _with_password(server.url, demo)
             _wait_for_queue(api, demo.project, console)
-            _welcome(studio.url, server.url, demo, console)
+            _welcome(studio.url, server.url, demo, directory, console)
             if not labels:
-                return _stay(studio, server)
+                console.say(_WHAT_TO_DO)
+                return _stay(studio, server, console)
             annotator = Annotator(studio.url, demo.token, demo.project)
             baseline = _baseline(directory, demo.project, images)
             return label_and_report(annotator, api, baseline, labels, console)
@@ -166,9 +168,9 @@ def _wait_for_queue(url: str, project: int, console: Console) -> None:
             raise UHerdingError(f"The round failed: {newest['error']}")
         if status["published"] and not running:
             return
-        step = running[0]["step"] if running else "waiting for the worker"
-        done = running[0]["progress"] if running else None
-        console.renew(f"First queue: {step}", done)
+        step = running[0]["step"] if running else ""
+        done = running[0]["progress"] if step else None
+        console.renew(f"First queue: {step or 'waiting for the worker'}", done)
         time.sleep(0.25)
     raise UHerdingError(
         f"No queue after {FIRST_QUEUE_SECONDS:.0f} s. The dashboard says what it does."
@@ -182,8 +184,12 @@ def _baseline(directory: Path, project: int, images: DemoImages) -> RandomBaseli
     return RandomBaseline.of(images, reopened(store, ProjectId(project), used))
 
 
-def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> None:
+def _welcome(
+    studio_url: str, server_url: str, demo: Demo, directory: Path, console: Console
+) -> None:
     version = LabelStudio(studio_url, demo.token).project(ProjectId(demo.project)).model_version
+    program, here = Path(sys.executable).with_name("uherding"), Path.cwd()
+    program = program.relative_to(here) if program.is_relative_to(here) else program
     console.say(f"""
   The demo is up.
 
@@ -191,19 +197,24 @@ def _welcome(studio_url: str, server_url: str, demo: Demo, console: Console) -> 
     log in with    {USER}   password  {demo.password}
     dashboard      {server_url}/        API  {server_url}/docs
     log in with    {DASHBOARD_USER}   the same password
+    command line   {program} status --data-dir {directory / "backend"}
     queue          {version}
-
-  Press "Label All Tasks" in Label Studio and label {ROUND_SIZE} images (keys 1 to 9 and 0):
-  then a round runs, and the queue turns to what the model finds hard.
 """)
 
 
-def _stay(studio: ChildProcess, server: ChildProcess) -> int:
+_WHAT_TO_DO = f"""\
+  Press "Label All Tasks" in Label Studio and label {ROUND_SIZE} images (keys 1 to 9 and 0):
+  then a round runs, and the queue turns to what the model finds hard. Ctrl-C stops everything.
+"""
+
+
+def _stay(studio: ChildProcess, server: ChildProcess, console: Console) -> int:
     """Stay until Ctrl-C, which is the good end."""
     try:
         while studio.alive() and server.alive():
             time.sleep(0.5)
     except KeyboardInterrupt:
+        console.say("Stopping Label Studio and the backend; labels and rounds are kept.")
         return 0
     ended = server if studio.alive() else studio
     raise UHerdingError(f"{ended.name} has ended.\n{ended.log_tail()}")

@@ -271,7 +271,20 @@ def test_the_data_directory_can_be_given_with_the_command(
 
     main(["status", "--data-dir", str(tmp_path / "another")])
 
-    assert "No project is connected yet" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "No project is connected yet" in shown
+    assert f"The data directory is {tmp_path / 'another'}" in shown
+    assert not (tmp_path / "another").exists(), "looking must not leave anything behind"
+
+
+@pytest.mark.parametrize("command", ["round", "disconnect"])
+def test_a_project_that_is_not_there_is_told_with_where_it_was_looked_for(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main([command, "99", "--data-dir", str(tmp_path)])
+
+    assert code == 1
+    assert f"The data directory is {tmp_path}" in capsys.readouterr().err
 
 
 def test_serve_runs_the_server_with_its_worker_on_the_chosen_port(

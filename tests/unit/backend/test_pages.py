@@ -43,6 +43,22 @@ def rounds(worker: Worker, studio: FakeLabelStudio) -> Worker:
     return worker
 
 
+def publish_measured(store: Store, labels: int, held_out: float) -> None:
+    """A published round with so many labels; its report's accuracy is another one."""
+    round_ = publish_round(store, labels=dict.fromkeys(range(1, labels + 1), "disc"))
+    point = {"value": held_out, "low": 0.1, "high": 0.9, "tested": labels, "labels": labels // 2}
+    shown = {"name": "disc", "labels": labels, "expected_share": 1.0, "recognised": point}
+    report = {**round_.report, "accuracy": 0.111}
+    store.rounds.ranked(
+        round_.id,
+        version=round_.version,
+        queue=[],
+        labels={},
+        report=report,
+        insights={"measured": {"held_out": point}, "classes": [shown]},
+    )
+
+
 def api(client: TestClient, path: str) -> Any:  # noqa: ANN401 - JSON
     answer = client.get(f"/api/projects/1/{path}")
     assert answer.status_code == 200, answer.text
@@ -106,6 +122,30 @@ def test_the_curve_has_every_measure_and_the_figures_of_each_round(
     by_class = api(client, "curve/classes")
     assert set(by_class) <= {"bars", "checks", "disc"}
     assert by_class["bars"][-1]["tested"] > 0
+
+
+@pytest.mark.parametrize("path", ["/", "/projects/1", "/projects/1/rounds", "/projects/1/rounds/1"])
+def test_every_page_shows_the_same_held_out_accuracy(
+    client: TestClient, store: Store, path: str
+) -> None:
+    connected(store)
+    publish_measured(store, 12, 0.765)
+
+    page = client.get(path).text
+
+    assert "76.5 %" in page
+    assert "11.1 %" not in page
+
+
+@pytest.mark.parametrize("path", ["/", "/projects/1/rounds", "/projects/1/rounds/1"])
+def test_a_round_that_stored_no_other_accuracy_shows_that_of_its_report(
+    client: TestClient, store: Store, path: str
+) -> None:
+    connected(store)
+    round_ = publish_round(store)
+    store.rounds.published(round_.id, {**round_.report, "accuracy": 0.111}, 1.0)
+
+    assert "11.1 %" in client.get(path).text
 
 
 def test_the_queue_says_why_and_leads_into_label_studio(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -66,26 +66,35 @@ def _running(round_: Round, published: Round | None, now: float) -> dict[str, An
 
 
 def curve(store: Store, project: Project) -> dict[str, Any]:
-    """Accuracy by labels, by each way of measuring, and what else changes from round to round."""
+    """Accuracy by labels, by each way of measuring, and what else changes from round to round.
+
+    Rounds without new labels would stand above each other: of those, the newest is listed.
+    """
     history = store.rounds.history(project.id)
     return {
         "measures": MEASURES,
         "accuracy": {
-            name: [
+            name: _newest(
                 {"round": one.id, **one.measured[name]} for one in history if name in one.measured
-            ]
+            )
             for name in MEASURES
         },
-        "rounds": [
+        "rounds": _newest(
             {"round": one.id, "finished_at": one.finished_at, **_figures(one.report)}
             for one in history
-        ],
+        ),
     }
 
 
+def _newest(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By labels; the last point of each number of labels."""
+    by_labels = {point["labels"]: point for point in points}
+    return [by_labels[labels] for labels in sorted(by_labels)]
+
+
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("labels", "temperature", "ece_before", "ece_after", "radius", "coverage")
-    return {name: report.get(name) for name in names}
+    names = ("temperature", "ece_before", "ece_after", "radius", "coverage")
+    return {"labels": report["labels"], **{name: report.get(name) for name in names}}
 
 
 def class_curves(store: Store, project: Project) -> dict[str, list[dict[str, Any]]]:
@@ -96,7 +105,7 @@ def class_curves(store: Store, project: Project) -> dict[str, list[dict[str, Any
             if one["recognised"]:
                 point = {"round": round_id, **one["recognised"], "labels": one["labels"]}
                 curves.setdefault(one["name"], []).append(point)
-    return curves
+    return {name: _newest(points) for name, points in curves.items()}
 
 
 def insights(store: Store, project: Project) -> dict[str, Any]:

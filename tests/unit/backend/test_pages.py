@@ -124,6 +124,23 @@ def test_the_curve_has_every_measure_and_the_figures_of_each_round(
     assert by_class["bars"][-1]["tested"] > 0
 
 
+def test_of_rounds_without_new_labels_the_newest_is_drawn_and_all_are_listed(
+    client: TestClient, store: Store
+) -> None:
+    connected(store)
+    for labels, accuracy in ((12, 0.5), (24, 0.6), (24, 0.7), (18, 0.55)):
+        publish_measured(store, labels, accuracy)
+
+    curve = api(client, "curve")
+
+    assert [one["labels"] for one in curve["rounds"]] == [12, 18, 24]
+    assert [one["round"] for one in curve["accuracy"]["held_out"]] == [1, 4, 3]
+    assert [one["round"] for one in api(client, "curve/classes")["disc"]] == [1, 4, 3]
+    assert [one["round"] for one in api(client, "stopping")["points"]] == [1, 4, 3]
+    assert len(api(client, "rounds")) == 4
+    assert "60.0 %" in client.get("/projects/1/rounds").text
+
+
 @pytest.mark.parametrize("path", ["/", "/projects/1", "/projects/1/rounds", "/projects/1/rounds/1"])
 def test_every_page_shows_the_same_held_out_accuracy(
     client: TestClient, store: Store, path: str

@@ -43,7 +43,19 @@ def rounds(worker: Worker, studio: FakeLabelStudio) -> Worker:
     return worker
 
 
-def publish_measured(store: Store, labels: int, held_out: float) -> None:
+def stopping_by(measured_on: str) -> dict[str, Any]:
+    outlook = {"labels": 12, "more": 0, "expected": 0.8, "low": 0.7, "high": 0.9}
+    return {
+        "measured_on": measured_on,
+        "forecasts": [{**outlook, "gain": 0.0, "gain_low": 0.0, "gain_high": 0.0}],
+        "verdict": "go on",
+        "reason": "",
+    }
+
+
+def publish_measured(
+    store: Store, labels: int, held_out: float, stopping: dict[str, Any] | None = None
+) -> None:
     """A published round with so many labels; its report's accuracy is another one."""
     round_ = publish_round(store, labels=dict.fromkeys(range(1, labels + 1), "disc"))
     point = {"value": held_out, "low": 0.1, "high": 0.9, "tested": labels, "labels": labels // 2}
@@ -55,7 +67,7 @@ def publish_measured(store: Store, labels: int, held_out: float) -> None:
         queue=[],
         labels={},
         report=report,
-        insights={"measured": {"held_out": point}, "classes": [shown]},
+        insights={"measured": {"held_out": point}, "classes": [shown], "stopping": stopping},
     )
 
 
@@ -199,6 +211,18 @@ def test_stopping_says_what_it_goes_by(client: TestClient, rounds: Worker) -> No
     assert "there are 2" in found["reason"]
     assert found["measured_on"] == "held_out"
     assert "Too early to say" in client.get("/projects/1/stop").text
+
+
+@pytest.mark.parametrize(("measured_on", "explained"), [("held_out", True), ("audit", False)])
+def test_points_that_end_at_half_of_the_labels_are_explained(
+    client: TestClient, store: Store, measured_on: str, explained: bool
+) -> None:
+    connected(store)
+    publish_measured(store, 12, 0.765, stopping_by(measured_on))
+
+    page = client.get("/projects/1/stop").text
+
+    assert ("The measured points end at half of the labels" in page) is explained
 
 
 def test_the_audit_slice_is_shown_with_what_it_costs(client: TestClient, rounds: Worker) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from model.names import STRATEGY_NAMES
 from uherding_backend.errors import UHerdingError, UnknownProjectError
 from uherding_backend.labels import ProjectId, TaskId
-from uherding_backend.options import Options
+from uherding_backend.options import TITLES, Options
 from uherding_backend.remaining import remaining_seconds, share_done
 from uherding_backend.settings import Settings
 from uherding_backend.status import round_status, state_and_problem
@@ -17,7 +17,6 @@ from uherding_backend.store import Project, Round, Store
 from uherding_backend.store.round_records import RoundId
 from uherding_backend.why import why
 
-CHANGEABLE = ("round_size", "strategy", "prelabel", "audit_fraction")
 MEASURES = {
     "audit": "the audit slice: labels drawn at random and never trained on, so nothing biases it",
     "ground_truth": "tasks marked as ground truth in Label Studio, predicted by classifiers that "
@@ -217,20 +216,26 @@ def choices(settings: Settings, project: Project) -> dict[str, Any]:
         "can_change": settings.has_password,
         "strategies": STRATEGY_NAMES,
         "settings": {
-            name: {
-                "value": in_force[name],
-                "from": "dashboard"
-                if name in project.chosen
-                else ("Label Studio" if name in project.options else "environment"),
-            }
-            for name in CHANGEABLE
+            name: {"value": in_force[name], "from": _source(settings, project, name)}
+            for name in TITLES
         },
+        "titles": TITLES,
+        "queue_follows": not project.options.get("queue_size", settings.queue_size),
         "others": {
             field.name: in_force[field.name]
             for field in fields(Options)
-            if field.name not in CHANGEABLE
+            if field.name not in TITLES
         },
     }
+
+
+def _source(settings: Settings, project: Project, name: str) -> str:
+    if name in project.chosen:
+        return "dashboard"
+    if name in project.options:
+        return "Label Studio"
+    usual = getattr(settings, name) == getattr(Settings(), name)
+    return "default" if usual else "environment"
 
 
 def _options(settings: Settings, project: Project) -> Options:

@@ -188,6 +188,9 @@ def test_a_setting_is_changed_paused_and_taken_back(page: Page, project: LivePro
 
     page.get_by_label("Round size").fill("33")
     page.locator("form[data-setting=round_size]").get_by_role("button", name="Change").click()
+    expect(page.locator("#confirm-text")).to_contain_text(
+        "Change Round size to 33? The next queue has three times as many tasks."
+    )
     page.get_by_role("button", name="Confirm").click()
     expect(page.locator("#actions")).to_contain_text("to 33")
     changed = project.status()["round_size"]
@@ -218,7 +221,9 @@ def test_a_value_that_cannot_be_used_is_explained_in_the_dialog(
     form.get_by_role("button", name="Change").click()
     page.get_by_role("button", name="Confirm").click()
 
-    expect(page.locator("#confirm-error")).to_contain_text("from 0 to 0.5")
+    expect(page.locator("#confirm-error")).to_contain_text(
+        "Audit fraction must be a number from 0 to 0.5"
+    )
 
 
 def test_a_queue_item_leads_to_its_task_in_label_studio(page: Page, project: LiveProject) -> None:

@@ -277,6 +277,19 @@ def test_a_failure_is_explained_on_every_page(client: TestClient, rounds: Worker
         assert "The disk is full. Make room." in client.get(f"/projects/1{page}").text
 
 
+@pytest.mark.parametrize("path", ["/", "/projects/1/rounds", "/projects/1/rounds/1"])
+def test_commands_in_sentences_are_shown_as_code(
+    client: TestClient, store: Store, path: str
+) -> None:
+    connected(store)
+    store.rounds.request(PROJECT, "asked for with `uherding round` by <b>Ada</b>", 1.0)
+
+    page = client.get(path).text
+
+    assert "asked for with <code>uherding round</code> by &lt;b&gt;Ada&lt;/b&gt;" in page
+    assert "`" not in page
+
+
 def test_scripts_and_styles_need_no_password(store: Store, clock: Clock) -> None:
     settings = make_settings(store.data_dir, basic_auth_user="a", basic_auth_pass="b")
     with TestClient(create_app(settings, store, clock)) as client:

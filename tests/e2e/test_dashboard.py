@@ -300,7 +300,7 @@ def always(answer: dict[str, Any]) -> Callable[[Route], None]:
 
 def test_a_chart_with_nothing_to_draw_says_so(page: Page, project: LiveProject) -> None:
     first = {"round": 1, "labels": 0, "temperature": 1.0, "radius": 0.5, "coverage": 0.0}
-    empty = {"held_out": [], "ground_truth": [], "audit": []}
+    empty: dict[str, list[Any]] = {"held_out": [], "ground_truth": [], "audit": []}
     unseen = {"name": "bars", "labels": 0, "expected_share": None, "recognised": None}
     answers: dict[str, dict[str, Any]] = {
         "curve": {"measures": {}, "accuracy": empty, "rounds": [first]},

@@ -91,7 +91,7 @@ def forecast(
     """Accuracy now and with so many more labels; empty while there is too little to go by.
 
     Args:
-        measurements: One for each round, in any order.
+        measurements: One for each round, oldest first; of those with equal labels the last counts.
         labels: There are now.
         ahead: How many more to look at.
     """
@@ -109,7 +109,8 @@ def recommend(measurements: Sequence[Measurement], forecasts: Sequence[Forecast]
     if not forecasts:
         return Recommendation(
             Verdict.TOO_EARLY,
-            f"A forecast needs {LEAST_MEASUREMENTS} measured rounds, there are {len(usable)}.",
+            f"A forecast needs rounds measured at {LEAST_MEASUREMENTS} different numbers of "
+            f"labels, there are {len(usable)}.",
         )
     then = min(forecasts, key=lambda one: abs(one.more - 500))
     last = [one.accuracy for one in usable[-STILL_ROUNDS - 1 :]]

@@ -1,6 +1,6 @@
 """What people may change through the dashboard and its API; each change is recorded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -8,8 +8,9 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from uherding_backend.access import Changer
+from uherding_backend.errors import SettingsError
 from uherding_backend.labels import ProjectId
-from uherding_backend.options import Options
+from uherding_backend.options import TITLES, Options
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Store
 from uherding_backend.store.actions import Action
@@ -74,21 +75,31 @@ class Changes:
         chosen = {name: value for name, value in chosen.items() if value is not None}
         from_label_studio = self.store.projects.extra_params(found.id)
         before = Options.of(self.settings, found.options)
-        after = Options.of(self.settings, {**from_label_studio, **chosen})
+        try:
+            after = Options.of(self.settings, {**from_label_studio, **chosen})
+        except SettingsError as error:
+            raise SettingsError(_as_shown(str(error), wanted)) from error
         differing = [name for name in wanted if getattr(before, name) != getattr(after, name)]
         if chosen == found.chosen:
             return
         self.store.projects.choose(found.id, chosen)
         for name in differing:
             old, new = getattr(before, name), getattr(after, name)
-            self._record(found, user, change.by, f"changed {name} from {old} to {new}")
+            self._record(found, user, change.by, f"changed {TITLES[name]} from {old} to {new}")
         if set(differing) & set(QUEUE_DEPENDS_ON):
-            changed = ", ".join(name for name in differing if name in QUEUE_DEPENDS_ON)
+            changed = ", ".join(TITLES[name] for name in differing if name in QUEUE_DEPENDS_ON)
             self.store.rounds.request(found.id, f"{changed} changed", self.clock())
 
     def _record(self, project: Project, user: str, by: str, what: str) -> None:
         who = f"{by} ({user})" if by else user
         self.store.actions.record(project.id, Action(self.clock(), who, what))
+
+
+def _as_shown(explained: str, names: Iterable[str]) -> str:
+    """A sentence about these settings, with the names that the dashboard has for them."""
+    for name in names:
+        explained = explained.replace(f"extra_params {name}", TITLES[name])
+    return explained
 
 
 def changing_api(changes: Changes, changer: Changer) -> APIRouter:

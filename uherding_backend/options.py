@@ -23,6 +23,12 @@ NAMES = (
     *("strategy", "classifier", "finetune_from", "finetune_epochs", "skip_duplicates"),
     "audit_fraction",
 )
+TITLES = {  # what the dashboard calls those that can be changed there
+    "round_size": "Round size",
+    "strategy": "Strategy",
+    "prelabel": "Prelabel",
+    "audit_fraction": "Audit fraction",
+}
 MAX_QUEUE = 2000  # at 7 to 12 ms each, deleting so many holds annotators up for 14 to 24 s
 
 

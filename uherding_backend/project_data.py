@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
 from model.names import STRATEGY_NAMES
 from uherding_backend.errors import UHerdingError, UnknownProjectError
 from uherding_backend.labels import ProjectId, TaskId
-from uherding_backend.options import Options
+from uherding_backend.options import TITLES, Options
 from uherding_backend.remaining import remaining_seconds, share_done
 from uherding_backend.settings import Settings
 from uherding_backend.status import round_status, state_and_problem
@@ -17,7 +17,6 @@ from uherding_backend.store import Project, Round, Store
 from uherding_backend.store.round_records import RoundId
 from uherding_backend.why import why
 
-CHANGEABLE = ("round_size", "strategy", "prelabel", "audit_fraction")
 MEASURES = {
     "audit": "the audit slice: labels drawn at random and never trained on, so nothing biases it",
     "ground_truth": "tasks marked as ground truth in Label Studio, predicted by classifiers that "
@@ -66,26 +65,35 @@ def _running(round_: Round, published: Round | None, now: float) -> dict[str, An
 
 
 def curve(store: Store, project: Project) -> dict[str, Any]:
-    """Accuracy by labels, by each way of measuring, and what else changes from round to round."""
+    """Accuracy by labels, by each way of measuring, and what else changes from round to round.
+
+    Rounds without new labels would stand above each other: of those, the newest is listed.
+    """
     history = store.rounds.history(project.id)
     return {
         "measures": MEASURES,
         "accuracy": {
-            name: [
+            name: _newest(
                 {"round": one.id, **one.measured[name]} for one in history if name in one.measured
-            ]
+            )
             for name in MEASURES
         },
-        "rounds": [
+        "rounds": _newest(
             {"round": one.id, "finished_at": one.finished_at, **_figures(one.report)}
             for one in history
-        ],
+        ),
     }
 
 
+def _newest(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By labels; the last point of each number of labels."""
+    by_labels = {point["labels"]: point for point in points}
+    return [by_labels[labels] for labels in sorted(by_labels)]
+
+
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("labels", "temperature", "ece_before", "ece_after", "radius", "coverage")
-    return {name: report.get(name) for name in names}
+    names = ("temperature", "ece_before", "ece_after", "radius", "coverage")
+    return {"labels": report["labels"], **{name: report.get(name) for name in names}}
 
 
 def class_curves(store: Store, project: Project) -> dict[str, list[dict[str, Any]]]:
@@ -96,7 +104,7 @@ def class_curves(store: Store, project: Project) -> dict[str, list[dict[str, Any
             if one["recognised"]:
                 point = {"round": round_id, **one["recognised"], "labels": one["labels"]}
                 curves.setdefault(one["name"], []).append(point)
-    return curves
+    return {name: _newest(points) for name, points in curves.items()}
 
 
 def insights(store: Store, project: Project) -> dict[str, Any]:
@@ -208,20 +216,26 @@ def choices(settings: Settings, project: Project) -> dict[str, Any]:
         "can_change": settings.has_password,
         "strategies": STRATEGY_NAMES,
         "settings": {
-            name: {
-                "value": in_force[name],
-                "from": "dashboard"
-                if name in project.chosen
-                else ("Label Studio" if name in project.options else "environment"),
-            }
-            for name in CHANGEABLE
+            name: {"value": in_force[name], "from": _source(settings, project, name)}
+            for name in TITLES
         },
+        "titles": TITLES,
+        "queue_follows": not project.options.get("queue_size", settings.queue_size),
         "others": {
             field.name: in_force[field.name]
             for field in fields(Options)
-            if field.name not in CHANGEABLE
+            if field.name not in TITLES
         },
     }
+
+
+def _source(settings: Settings, project: Project, name: str) -> str:
+    if name in project.chosen:
+        return "dashboard"
+    if name in project.options:
+        return "Label Studio"
+    usual = getattr(settings, name) == getattr(Settings(), name)
+    return "default" if usual else "environment"
 
 
 def _options(settings: Settings, project: Project) -> Options:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 import swagger_ui_bundle
 from fastapi import APIRouter, Depends, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict, Field
 
 from uherding_backend.access import changer_check, reader_check, same_site_check
 from uherding_backend.api import reading_api
 from uherding_backend.changing import Changes, changing_api
-from uherding_backend.errors import LabelStudioError, UHerdingError, UnknownProjectError
 from uherding_backend.labelstudio import connect_with
 from uherding_backend.pages import pages, static_files
 from uherding_backend.protocol import Protocol
+from uherding_backend.refusals import explain_refusals
 from uherding_backend.settings import Settings
 from uherding_backend.store import Store
-
-log = logging.getLogger(__name__)
 
 
 class SetupRequest(BaseModel):
@@ -65,10 +60,7 @@ def create_app(settings: Settings, store: Store, clock: Callable[[], float]) -> 
     app.include_router(changes, dependencies=guards)
     app.include_router(pages(app, settings, store, clock), dependencies=guards)
     app.mount("/swagger", StaticFiles(directory=swagger_ui_bundle.swagger_ui_path))
-    app.add_exception_handler(UHerdingError, _explain)
-    app.add_exception_handler(RequestValidationError, _explain_body)
-    for fault in (UnicodeError, OverflowError):  # text or numbers that no database can hold
-        app.add_exception_handler(fault, _explain_value)
+    explain_refusals(app)
     return app
 
 
@@ -124,25 +116,3 @@ def _ml_protocol(protocol: Protocol) -> APIRouter:
         return {"status": "ok"}
 
     return router
-
-
-def _explain(_: Request, error: Exception) -> JSONResponse:
-    status = 400
-    if isinstance(error, UnknownProjectError):
-        status = 404
-    if isinstance(error, LabelStudioError):
-        status = 502
-    log.warning("refused: %s", error)
-    return JSONResponse({"detail": str(error)}, status)
-
-
-def _explain_body(_: Request, error: Exception) -> JSONResponse:
-    """What is wrong with a body, without repeating it: tokens may be in it."""
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    wrong = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in found]
-    return JSONResponse({"detail": f"The request cannot be used: {'; '.join(wrong)}."}, 422)
-
-
-def _explain_value(_: Request, error: Exception) -> JSONResponse:
-    log.warning("refused: %s", error)
-    return JSONResponse({"detail": "The request has text or a number that cannot be stored."}, 400)

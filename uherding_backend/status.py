@@ -66,6 +66,7 @@ def round_status(round_: Round) -> dict[str, Any]:
         "requested_at": round_.requested_at,
         "started_at": round_.started_at,
         "finished_at": round_.finished_at,
+        "accuracy": round_.accuracy,
         "report": dict(round_.report),
     }
 

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, HttpCredentials, Locator, Page, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    HttpCredentials,
+    Locator,
+    Page,
+    Route,
+    expect,
+)
 
 from tests.support.browser import chromium, sign_in
 from tests.support.live import IMAGES, LiveBackend, LiveLabelStudio, LiveProject, make_backend
@@ -180,6 +188,9 @@ def test_a_setting_is_changed_paused_and_taken_back(page: Page, project: LivePro
 
     page.get_by_label("Round size").fill("33")
     page.locator("form[data-setting=round_size]").get_by_role("button", name="Change").click()
+    expect(page.locator("#confirm-text")).to_contain_text(
+        "Change Round size to 33? The next queue has three times as many tasks."
+    )
     page.get_by_role("button", name="Confirm").click()
     expect(page.locator("#actions")).to_contain_text("to 33")
     changed = project.status()["round_size"]
@@ -210,7 +221,9 @@ def test_a_value_that_cannot_be_used_is_explained_in_the_dialog(
     form.get_by_role("button", name="Change").click()
     page.get_by_role("button", name="Confirm").click()
 
-    expect(page.locator("#confirm-error")).to_contain_text("from 0 to 0.5")
+    expect(page.locator("#confirm-error")).to_contain_text(
+        "Audit fraction must be a number from 0 to 0.5"
+    )
 
 
 def test_a_queue_item_leads_to_its_task_in_label_studio(page: Page, project: LiveProject) -> None:
@@ -281,6 +294,33 @@ def test_charts_are_drawn(page: Page, project: LiveProject) -> None:
     expect(page.locator("#measured")).to_contain_text("were recognised")
 
 
+def always(answer: dict[str, Any]) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(json=answer)
+
+
+def test_a_chart_with_nothing_to_draw_says_so(page: Page, project: LiveProject) -> None:
+    first = {"round": 1, "labels": 0, "temperature": 1.0, "radius": 0.5, "coverage": 0.0}
+    empty: dict[str, list[Any]] = {"held_out": [], "ground_truth": [], "audit": []}
+    unseen = {"name": "bars", "labels": 0, "expected_share": None, "recognised": None}
+    answers: dict[str, dict[str, Any]] = {
+        "curve": {"measures": {}, "accuracy": empty, "rounds": [first]},
+        "curve/classes": {},
+        "insights": {"reliability": {"before": [], "after": []}, "classes": [unseen]},
+    }
+    for name, answer in answers.items():
+        page.route(f"**/api/projects/*/{name}", always(answer))
+
+    page.goto(address(project))
+
+    for chart in ("adaptation", "coverage", "balance"):
+        expect(page.locator(f"#{chart}")).to_have_text("No labels yet.")
+    for chart in ("curve", "reliability"):
+        expect(page.locator(f"#{chart}")).to_contain_text("Not measured yet")
+    page.get_by_label("Show").select_option(index=1)
+    expect(page.locator("#curve")).to_contain_text("Not measured yet")
+    expect(page.locator(".main-svg")).to_have_count(0)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_page_fits_its_window_and_has_no_errors(
@@ -305,6 +345,29 @@ def test_every_page_fits_its_window_and_has_no_errors(
         assert too_wide == 0, path
         assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == (theme == "dark")
     assert wrong == []
+
+
+def test_no_column_of_the_annotators_is_cut_off(window: Open, project: LiveProject) -> None:
+    page = window(1280).new_page()
+    page.goto(address(project))
+
+    table = page.locator(".scroll", has=page.get_by_text("Per hour"))
+
+    assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
+def test_the_legend_stays_off_the_plot_on_a_phone(window: Open, project: LiveProject) -> None:
+    page = window(390).new_page()
+    page.goto(address(project))
+    legend = page.locator("#adaptation .legend .bg")
+    expect(legend).to_be_visible()
+
+    bottom = legend.evaluate("box => box.getBoundingClientRect().bottom")
+    top = page.locator("#adaptation .cartesianlayer .xy .gridlayer").evaluate(
+        "box => box.getBoundingClientRect().top"
+    )
+
+    assert bottom <= top
 
 
 def test_the_theme_can_be_changed_and_stays(page: Page, project: LiveProject) -> None:

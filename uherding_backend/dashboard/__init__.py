@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup, escape
 
 STATIC = Path(__file__).parent / "static"
 
@@ -65,7 +67,14 @@ def _minutes(seconds: object) -> str:
     return f"{seconds:.1f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
 
 
+def _code(text: object) -> Markup:
+    """A sentence with what stands between backticks as code."""
+    escaped = str(escape(text))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped above
+
+
 _TEMPLATES.filters |= {
+    "code": _code,
     "percent": _percent,
     "points": _points,
     "number": _number,

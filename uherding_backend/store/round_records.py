@@ -12,6 +12,7 @@ from typing import Any, NewType
 from uherding_backend.labels import ProjectId, TaskId
 
 RoundId = NewType("RoundId", int)
+ROUND = "*, json_extract(insights, '$.measured.held_out.value') AS held_out"  # for round_of
 
 
 class RoundState(Enum):
@@ -33,6 +34,8 @@ class Round:
         version: Label Studio's model_version of the queue; empty until the ranking is stored.
         error: Why it failed and what to do; empty otherwise.
         report: What was measured; see docs/rounds.md.
+        accuracy: On held-out labels, each counted once; what the report has where a round of an
+            earlier release stored no other. None if it was not measured.
         step_started_at: When a running round began its step, in seconds since the epoch.
     """
 
@@ -48,6 +51,7 @@ class Round:
     version: str
     error: str
     report: Mapping[str, Any]
+    accuracy: float | None
     step_started_at: float | None
 
 
@@ -84,7 +88,9 @@ class History:
 
 
 def round_of(row: sqlite3.Row) -> Round:
-    """What a row of the table of rounds says."""
+    """What a row of the table of rounds says, read with the columns ROUND."""
+    report = json.loads(row["report"])
+    held_out = row["held_out"]
     return Round(
         id=RoundId(row["id"]),
         project=ProjectId(row["project_id"]),
@@ -97,7 +103,8 @@ def round_of(row: sqlite3.Row) -> Round:
         progress=row["progress"],
         version=row["version"],
         error=row["error"],
-        report=json.loads(row["report"]),
+        report=report,
+        accuracy=report.get("accuracy") if held_out is None else held_out,
         step_started_at=row["step_started_at"],
     )
 

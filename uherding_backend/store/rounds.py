@@ -11,6 +11,7 @@ from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store.counts import LAST_PUBLISHED, count_labels
 from uherding_backend.store.database import Database
 from uherding_backend.store.round_records import (
+    ROUND,
     History,
     QueueEntry,
     Round,
@@ -44,10 +45,10 @@ class RoundStore:
         """Start the round that has waited longest, if there is one."""
         with self._database.writing() as connection:
             row = connection.execute(
-                "UPDATE rounds SET state = 'running', started_at = ?, step = '', progress = 0 "
+                "UPDATE rounds SET state = 'running', started_at = ?, step = '', progress = 0 "  # noqa: S608
                 "WHERE id = (SELECT id FROM rounds WHERE state = 'due' AND project_id IN "
                 "(SELECT id FROM projects WHERE active AND prepared != '') "
-                "ORDER BY requested_at, id LIMIT 1) RETURNING *",
+                f"ORDER BY requested_at, id LIMIT 1) RETURNING {ROUND}",
                 (now,),
             ).fetchone()
         return round_of(row) if row else None
@@ -55,7 +56,9 @@ class RoundStore:
     def recover(self) -> list[Round]:
         """Put rounds that a killed worker left running back in line; call with no other worker."""
         with self._database.writing() as connection:
-            rows = connection.execute("SELECT * FROM rounds WHERE state = 'running'").fetchall()
+            rows = connection.execute(
+                f"SELECT {ROUND} FROM rounds WHERE state = 'running'"  # noqa: S608 - a constant
+            ).fetchall()
             for row in rows:
                 # One round will do for both; it ranks afresh, as the waiting one would have.
                 waiting = connection.execute(
@@ -133,7 +136,7 @@ class RoundStore:
 
     def get(self, round_id: RoundId) -> Round | None:
         """The round with this id."""
-        row = self._database.row("SELECT * FROM rounds WHERE id = ?", round_id)
+        row = self._database.row(f"SELECT {ROUND} FROM rounds WHERE id = ?", round_id)  # noqa: S608
         return round_of(row) if row else None
 
     def latest(self, project: ProjectId, limit: int = 50) -> list[Round]:
@@ -141,13 +144,16 @@ class RoundStore:
         return [
             round_of(row)
             for row in self._database.rows(
-                "SELECT * FROM rounds WHERE project_id = ? ORDER BY id DESC LIMIT ?", project, limit
+                f"SELECT {ROUND} FROM rounds WHERE project_id = ? "  # noqa: S608 - a constant
+                "ORDER BY id DESC LIMIT ?",
+                project,
+                limit,
             )
         ]
 
     def last_published(self, project: ProjectId) -> Round | None:
         """The round whose queue annotators get now."""
-        row = self._database.row(LAST_PUBLISHED.format("*"), project)
+        row = self._database.row(LAST_PUBLISHED.format(ROUND), project)
         return round_of(row) if row else None
 
     def insights(self, round_id: RoundId) -> dict[str, Any]:

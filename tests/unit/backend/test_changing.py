@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ from fastapi.testclient import TestClient
 
 from tests.support.builders import PROJECT, Clock, connected, make_settings, publish_round
 from uherding_backend.due import due
-from uherding_backend.options import Options
+from uherding_backend.options import TITLES, Options
 from uherding_backend.server import create_app
+from uherding_backend.settings import Settings
 from uherding_backend.store import Store
 
 USER = "boss"
@@ -53,7 +55,7 @@ def test_a_change_is_in_force_and_recorded_with_who_and_when(
     assert in_force(client)["round_size"] == {"value": 9, "from": "dashboard"}
     options = Options.of(make_settings(store.data_dir), store.projects.get(PROJECT).options)
     assert options.round_size == 9
-    assert actions(client) == [("Ada (boss)", "changed round_size from 6 to 9")]
+    assert actions(client) == [("Ada (boss)", "changed Round size from 6 to 9")]
     assert store.actions.latest(PROJECT)[0].at == clock.now
     assert store.rounds.latest(PROJECT) == []
 
@@ -67,7 +69,7 @@ def test_what_changes_the_queue_asks_for_a_round(
     client.patch(SETTINGS, json=change)
 
     (round_,) = store.rounds.latest(PROJECT)
-    assert round_.reason == f"{next(iter(change))} changed"
+    assert round_.reason == f"{TITLES[next(iter(change))]} changed"
 
 
 def test_label_studio_saying_its_own_again_does_not_undo_a_choice(
@@ -86,15 +88,15 @@ def test_a_choice_can_be_taken_back(client: TestClient) -> None:
     client.patch(SETTINGS, json={"strategy": None})
 
     assert in_force(client)["strategy"] == {"value": "margin", "from": "Label Studio"}
-    assert actions(client)[0][1] == "changed strategy from random to margin"
+    assert actions(client)[0][1] == "changed Strategy from random to margin"
 
 
 @pytest.mark.parametrize(
     ("change", "explained"),
     [
-        ({"round_size": 0}, "whole number of 1 or more"),
-        ({"strategy": "magic"}, "must be one of"),
-        ({"audit_fraction": 0.9}, "from 0 to 0.5"),
+        ({"round_size": 0}, "Round size must be a whole number of 1 or more, got 0."),
+        ({"strategy": "magic"}, "Strategy must be one of"),
+        ({"audit_fraction": 0.9}, "Audit fraction must be a number from 0 to 0.5, got 0.9."),
         ({"colour": "blue"}, "Extra inputs"),
         ({"prelabel": "perhaps"}, "prelabel"),
     ],
@@ -110,6 +112,35 @@ def test_what_cannot_be_used_is_refused_with_the_reason_and_changes_nothing(
     assert explained in answer.json()["detail"]
     assert in_force(client) == before
     assert actions(client) == []
+
+
+def test_each_value_says_where_it_comes_from(store: Store, clock: Clock) -> None:
+    connected(store, options={"strategy": "margin"})
+    settings = replace(Settings(), data_dir=store.data_dir, audit_fraction=0.1)
+    with TestClient(create_app(settings, store, clock)) as client:
+        sources = {name: one["from"] for name, one in in_force(client).items()}
+        page = client.get("/projects/1/settings").text
+
+    assert sources == {
+        "round_size": "default",
+        "strategy": "Label Studio",
+        "prelabel": "default",
+        "audit_fraction": "environment",
+    }
+    assert page.count("<small>default</small>") == 2
+    assert page.count("<small>from the environment</small>") == 1
+
+
+@pytest.mark.parametrize(("options", "said"), [({}, True), ({"queue_size": 40}, False)])
+def test_the_round_size_tells_what_it_does_to_the_queue(
+    store: Store, clock: Clock, options: dict[str, Any], said: bool
+) -> None:
+    connected(store, options=options)
+    settings = replace(Settings(), data_dir=store.data_dir)
+    with TestClient(create_app(settings, store, clock)) as client:
+        page = client.get("/projects/1/settings").text
+
+    assert ("The next queue has three times as many tasks." in page) is said
 
 
 def test_the_same_choice_again_is_not_recorded_twice(client: TestClient) -> None:

@@ -43,6 +43,34 @@ def rounds(worker: Worker, studio: FakeLabelStudio) -> Worker:
     return worker
 
 
+def stopping_by(measured_on: str) -> dict[str, Any]:
+    outlook = {"labels": 12, "more": 0, "expected": 0.8, "low": 0.7, "high": 0.9}
+    return {
+        "measured_on": measured_on,
+        "forecasts": [{**outlook, "gain": 0.0, "gain_low": 0.0, "gain_high": 0.0}],
+        "verdict": "go on",
+        "reason": "",
+    }
+
+
+def publish_measured(
+    store: Store, labels: int, held_out: float, stopping: dict[str, Any] | None = None
+) -> None:
+    """A published round with so many labels; its report's accuracy is another one."""
+    round_ = publish_round(store, labels=dict.fromkeys(range(1, labels + 1), "disc"))
+    point = {"value": held_out, "low": 0.1, "high": 0.9, "tested": labels, "labels": labels // 2}
+    shown = {"name": "disc", "labels": labels, "expected_share": 1.0, "recognised": point}
+    report = {**round_.report, "accuracy": 0.111}
+    store.rounds.ranked(
+        round_.id,
+        version=round_.version,
+        queue=[],
+        labels={},
+        report=report,
+        insights={"measured": {"held_out": point}, "classes": [shown], "stopping": stopping},
+    )
+
+
 def api(client: TestClient, path: str) -> Any:  # noqa: ANN401 - JSON
     answer = client.get(f"/api/projects/1/{path}")
     assert answer.status_code == 200, answer.text
@@ -108,6 +136,47 @@ def test_the_curve_has_every_measure_and_the_figures_of_each_round(
     assert by_class["bars"][-1]["tested"] > 0
 
 
+def test_of_rounds_without_new_labels_the_newest_is_drawn_and_all_are_listed(
+    client: TestClient, store: Store
+) -> None:
+    connected(store)
+    for labels, accuracy in ((12, 0.5), (24, 0.6), (24, 0.7), (18, 0.55)):
+        publish_measured(store, labels, accuracy)
+
+    curve = api(client, "curve")
+
+    assert [one["labels"] for one in curve["rounds"]] == [12, 18, 24]
+    assert [one["round"] for one in curve["accuracy"]["held_out"]] == [1, 4, 3]
+    assert [one["round"] for one in api(client, "curve/classes")["disc"]] == [1, 4, 3]
+    assert [one["round"] for one in api(client, "stopping")["points"]] == [1, 4, 3]
+    assert len(api(client, "rounds")) == 4
+    assert "60.0 %" in client.get("/projects/1/rounds").text
+
+
+@pytest.mark.parametrize("path", ["/", "/projects/1", "/projects/1/rounds", "/projects/1/rounds/1"])
+def test_every_page_shows_the_same_held_out_accuracy(
+    client: TestClient, store: Store, path: str
+) -> None:
+    connected(store)
+    publish_measured(store, 12, 0.765)
+
+    page = client.get(path).text
+
+    assert "76.5 %" in page
+    assert "11.1 %" not in page
+
+
+@pytest.mark.parametrize("path", ["/", "/projects/1/rounds", "/projects/1/rounds/1"])
+def test_a_round_that_stored_no_other_accuracy_shows_that_of_its_report(
+    client: TestClient, store: Store, path: str
+) -> None:
+    connected(store)
+    round_ = publish_round(store)
+    store.rounds.published(round_.id, {**round_.report, "accuracy": 0.111}, 1.0)
+
+    assert "11.1 %" in client.get(path).text
+
+
 def test_the_queue_says_why_and_leads_into_label_studio(
     client: TestClient, rounds: Worker, studio: FakeLabelStudio
 ) -> None:
@@ -142,6 +211,18 @@ def test_stopping_says_what_it_goes_by(client: TestClient, rounds: Worker) -> No
     assert "there are 2" in found["reason"]
     assert found["measured_on"] == "held_out"
     assert "Too early to say" in client.get("/projects/1/stop").text
+
+
+@pytest.mark.parametrize(("measured_on", "explained"), [("held_out", True), ("audit", False)])
+def test_points_that_end_at_half_of_the_labels_are_explained(
+    client: TestClient, store: Store, measured_on: str, explained: bool
+) -> None:
+    connected(store)
+    publish_measured(store, 12, 0.765, stopping_by(measured_on))
+
+    page = client.get("/projects/1/stop").text
+
+    assert ("The measured points end at half of the labels" in page) is explained
 
 
 def test_the_audit_slice_is_shown_with_what_it_costs(client: TestClient, rounds: Worker) -> None:
@@ -194,6 +275,19 @@ def test_a_failure_is_explained_on_every_page(client: TestClient, rounds: Worker
 
     for page in PAGES:
         assert "The disk is full. Make room." in client.get(f"/projects/1{page}").text
+
+
+@pytest.mark.parametrize("path", ["/", "/projects/1/rounds", "/projects/1/rounds/1"])
+def test_commands_in_sentences_are_shown_as_code(
+    client: TestClient, store: Store, path: str
+) -> None:
+    connected(store)
+    store.rounds.request(PROJECT, "asked for with `uherding round` by <b>Ada</b>", 1.0)
+
+    page = client.get(path).text
+
+    assert "asked for with <code>uherding round</code> by &lt;b&gt;Ada&lt;/b&gt;" in page
+    assert "`" not in page
 
 
 def test_scripts_and_styles_need_no_password(store: Store, clock: Clock) -> None:

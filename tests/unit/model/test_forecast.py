@@ -71,6 +71,24 @@ def test_too_little_to_go_by_gives_no_forecast() -> None:
     assert "there are 3" in recommend(few, []).reason
 
 
+def test_rounds_without_new_labels_neither_make_a_forecast_nor_say_stop() -> None:
+    three = measured(rising, range(50, 200, 50))
+    repeated = [*three, *three[-1:] * 10]
+
+    assert forecast(repeated, 150) == []
+    assert recommend(repeated, []).verdict is Verdict.TOO_EARLY
+    assert "there are 3" in recommend(repeated, []).reason
+
+
+def test_a_rising_curve_does_not_stop_because_its_last_round_was_repeated() -> None:
+    rounds = measured(lambda n: 0.9 - 2.0 * n**-0.5, range(50, 300, 50))
+    repeated = [*rounds, *rounds[-1:] * 10]
+
+    assert forecast(repeated, 250) == forecast(rounds, 250)
+    assert recommend(repeated, forecast(repeated, 250)).verdict is Verdict.GO_ON
+    assert recommend(repeated, outlook(0.005, -0.01, 0.02)).verdict is Verdict.LITTLE_LEFT
+
+
 def test_of_many_rounds_the_first_and_the_last_are_kept() -> None:
     many = measured(rising, range(10, 10 * (MOST_MEASUREMENTS * 3), 10))
 

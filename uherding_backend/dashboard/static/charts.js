@@ -18,7 +18,7 @@ function layout(extra) {
   const { xaxis, yaxis, ...rest } = extra;
   const whole = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: style("--ink"), size: 13 },
-    margin: { l: 52, r: 12, t: 8, b: 40 }, hovermode: "closest", legend: { orientation: "h", y: 1.18, x: 0 },
+    margin: { l: 52, r: 12, t: 8, b: 40 }, hovermode: "closest", legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, // rows that wrap grow upwards, off the plot
     hoverlabel: { bgcolor: style("--card"), bordercolor: style("--line"), font: { color: style("--ink") } },
     xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, ...yaxis }, ...rest,
   };
@@ -26,16 +26,20 @@ function layout(extra) {
   return whole;
 }
 
-function draw(id, traces, extra) {
+const UNMEASURED = "Not measured yet: it needs 10 labels, two of each of two classes.";
+const UNLABELLED = "No labels yet.";
+
+function draw(id, traces, extra, otherwise = UNMEASURED) {
   const box = document.getElementById(id);
   if (!box) return;
-  drawn.set(id, [traces, extra]);
-  if (!traces.length) {
-    box.innerHTML = '<p class="soft">Not measured yet: it needs 10 labels, two of each of two classes.</p>';
-    box.style.height = "auto";
-    return;
-  }
-  Plotly.react(box, traces, layout(extra), { responsive: true, displayModeBar: false });
+  drawn.set(id, [traces, extra, otherwise]);
+  const full = traces.filter((trace) => trace.y.some((value) => value !== null && value !== undefined));
+  box.style.height = full.length ? "" : "auto";
+  box.querySelector(".soft")?.remove();
+  if (full.length) return Plotly.react(box, full, layout(extra), { responsive: true, displayModeBar: false });
+  Plotly.purge(box);
+  box.innerHTML = '<p class="soft"></p>';
+  box.firstChild.textContent = otherwise;
 }
 
 function measured(points, look) {
@@ -66,20 +70,21 @@ function curveChart(curve) {
 
 function adaptationChart(rounds) {
   const labels = rounds.map((r) => r.labels);
+  const some = labels.some((count) => count > 0);
   const line = (name, key, color, axis, dash) => ({
     x: labels, y: rounds.map((r) => r[key]), name, mode: "lines+markers", yaxis: axis, connectgaps: false,
     line: { color, dash, width: 2 }, marker: { color, size: 6 }, hovertemplate: `${name} %{y:.3g} with %{x} labels<extra></extra>`,
   });
-  draw("adaptation", rounds.length ? [
+  draw("adaptation", some ? [
     line("temperature", "temperature", ORANGE, "y", "solid"), line("ECE before", "ece_before", PURPLE, "y2", "dot"),
     line("ECE after", "ece_after", BLUE, "y2", "solid"), line("radius", "radius", GREEN, "y3", "solid"),
   ] : [], {
     grid: { rows: 3, columns: 1, roworder: "top to bottom" }, xaxis: { title: { text: "labels" }, anchor: "y3" },
     yaxis: { domain: [0.7, 1], title: { text: "T" } }, yaxis2: { domain: [0.36, 0.64], title: { text: "ECE" }, rangemode: "tozero" },
     yaxis3: { domain: [0, 0.3], title: { text: "radius" } },
-  });
-  draw("coverage", rounds.length ? [{ ...line("coverage", "coverage", BLUE, "y", "solid"), fill: "tozeroy", fillcolor: "rgba(0,114,178,.12)" }] : [],
-    { xaxis: { title: { text: "labels" } }, yaxis: { ...share, title: { text: "coverage" }, rangemode: "tozero" }, showlegend: false });
+  }, UNLABELLED);
+  draw("coverage", some ? [{ ...line("coverage", "coverage", BLUE, "y", "solid"), fill: "tozeroy", fillcolor: "rgba(0,114,178,.12)" }] : [],
+    { xaxis: { title: { text: "labels" } }, yaxis: { ...share, title: { text: "coverage" }, rangemode: "tozero" }, showlegend: false }, UNLABELLED);
 }
 
 function reliabilityChart(reliability) {
@@ -96,12 +101,12 @@ function reliabilityChart(reliability) {
 }
 
 function balanceChart(classes) {
-  const total = classes.reduce((sum, one) => sum + one.labels, 0) || 1;
+  const total = classes.reduce((sum, one) => sum + one.labels, 0);
   const names = classes.map((one) => one.name);
-  draw("balance", classes.length ? [
+  draw("balance", total ? [
     { x: names, y: classes.map((one) => one.labels / total), type: "bar", name: "of the labels", marker: { color: BLUE } },
     { x: names, y: classes.map((one) => one.expected_share), type: "bar", name: "expected in the pool", marker: { color: "#e69f00", pattern: { shape: "/", fillmode: "overlay", fgcolor: "#7a5200", solidity: 0.15 } } },
-  ] : [], { xaxis: { automargin: true }, yaxis: share, barmode: "group", legend: { orientation: "h", y: 1.3 } });
+  ] : [], { xaxis: { automargin: true }, yaxis: share, barmode: "group" }, UNLABELLED);
 }
 
 function forecastChart(stopping) {
@@ -137,6 +142,6 @@ async function overview() {
   });
 }
 
-document.addEventListener("theme", () => drawn.forEach(([traces, extra], id) => draw(id, traces, extra)));
+document.addEventListener("theme", () => drawn.forEach((what, id) => draw(id, ...what)));
 if (document.getElementById("curve")) overview();
 if (document.getElementById("forecast")) json("stopping").then(forecastChart);

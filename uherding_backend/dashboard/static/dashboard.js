@@ -98,11 +98,11 @@ for (const button of document.querySelectorAll("[data-patch]")) {
 for (const form of document.querySelectorAll("form[data-setting]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { setting, kind } = form.dataset;
+    const { setting, kind, title, after } = form.dataset;
     const text = form.elements.value.value;
     const value = kind === "number" ? Number(text) : kind === "switch" ? text === "true" : text;
-    const round = setting === "round_size" ? "" : " A round then makes a new queue.";
-    confirmed(`Change ${setting} to ${text}?${round}`, (by) => send("PATCH", "settings", { [setting]: value, by }));
+    const said = kind === "switch" ? (value ? "yes" : "no") : text;
+    confirmed(`Change ${title} to ${said}? ${after}`, (by) => send("PATCH", "settings", { [setting]: value, by }));
   });
 }
 

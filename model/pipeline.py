@@ -111,7 +111,10 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
         radius=radius.value,
         coverage=covered,
         calibration=calibration,
-        warnings=_warnings(labels[situation.labeled], class_count, calibration, radius.note),
+        warnings=(
+            *_warnings(labels[situation.labeled], class_count, calibration, radius.note),
+            *_estimated(selection),
+        ),
         seconds=clock.seconds,
     )
 
@@ -155,6 +158,15 @@ def _warnings(
     unseen = f"{missing} of {class_count} classes have no label yet: they cannot be predicted."
     found = (unfitted, unseen if missing else "", radius_note)
     return tuple(sentence for sentence in found if sentence)
+
+
+def _estimated(selection: Selection) -> tuple[str, ...]:
+    if selection.error == 0.0:
+        return ()
+    return (
+        "The pool is too large to compare all of its images, so gains are estimates: the coverage "
+        f"of the queue is off by at most {selection.error:.2f}, with probability 99 %.",
+    )
 
 
 def _check_labels(features: Features, labels: Labels, class_count: int) -> None:

@@ -120,6 +120,19 @@ def test_an_empty_pool_is_ranked_too() -> None:
     assert ranking.probabilities.shape == (0, 2)
 
 
+def test_gains_that_are_estimates_are_told_with_their_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    features, truth = pool(1_100)
+    monkeypatch.setattr("model.large.EXACT_UP_TO", 1_000)
+    monkeypatch.setattr("model.large.SAMPLE", 400)
+
+    ranking = rank_pool(features, labels_for(truth, 0), class_count=CLASSES, count=2)
+
+    assert 0.1 < ranking.selection.error < 1.0
+    assert f"off by at most {ranking.selection.error:.2f}" in ranking.warnings[-1]
+
+
 def test_copies_among_the_labels_are_a_warning() -> None:
     features, truth = pool(60)
     features[1] = features[0]

@@ -50,8 +50,10 @@ def test_the_demo_labels_reports_each_round_and_then_stays_until_interrupted(
         url = _wait_for_url(staying)
         assert requests.get(f"{url}/health", timeout=10).ok
         os.kill(staying.pid, signal.SIGINT)
+        last = staying.stdout.read() if staying.stdout else ""
 
     assert staying.returncode == 0
+    assert "labels and rounds are kept" in last
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{url}/health", timeout=10)
 

@@ -69,7 +69,7 @@ def select(  # noqa: PLR0913 (only three are arrays; the rest have names at ever
     from model.large import Task, choose  # torch is loaded only when it is needed
 
     available = _available(len(features), labeled, candidates)
-    weights = uncertainty / len(features)
+    weights = uncertainty.astype(np.float64) / len(features)
     task = Task(features, weights, labeled, available, count, radius, TIE * float(weights.sum()))
     return choose(task, graph=graph, memory=memory, on_progress=on_progress)
 

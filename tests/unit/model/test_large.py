@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import foreseen, large
+from model import foreseen, large, select
 from model.arrays import Features, Mask, Rows
 from model.large import sampling_error
 from model.neighbours import NeighbourGraph
@@ -70,6 +70,17 @@ def test_looking_ahead_costs_little_more_than_one_sweep_whatever_the_count(count
     chosen = Situation(features, np.ones(6000), 1.0, count).select(memory=40_000_000)
 
     assert chosen.evaluations <= 1.3 * 6000**2
+
+
+@pytest.mark.parametrize("labels", [0, 300])
+def test_uncertainties_in_float32_choose_as_the_same_in_float64(labels: int) -> None:
+    features, labeled = clustered(0, SIZE, 16), some_rows(2, SIZE, labels)
+    uncertainty: Any = uncertainties(1, SIZE).astype(np.float32)
+
+    chosen = select(features, uncertainty, labeled, count=5, radius=0.3)
+
+    exact = select(features, uncertainty.astype(np.float64), labeled, count=5, radius=0.3)
+    assert chosen.rows.tolist() == exact.rows.tolist()
 
 
 def test_a_graph_saves_nearly_all_similarities() -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.console import tell
 from benchmarks.memory import forget_peak, megabytes
 from benchmarks.round_project import Project, ask_for_round, delete_old_queue, make_project
-from benchmarks.round_tables import QUEUE_SIZE, Measured, notes, steps, tables
+from benchmarks.round_tables import AFTERWARDS, QUEUE_SIZE, Measured, notes, steps, tables
 from tests.support.live import make_backend, make_label_studio
 
 NEVER = "86000"  # seconds between polls: only webhooks make rounds due
@@ -97,10 +97,12 @@ def measured(project: Project, trigger: Callable[[], None]) -> Measured:
     if shown != round_.version:
         raise SystemExit(f"Label Studio shows {shown!r} instead of {round_.version!r}.")
     web, worker = (megabytes("VmHWM", process) for process in processes)
+    seconds = steps(round_, began, max(heard, began))
+    afterwards = sum(taken for (_, whose), taken in seconds.items() if whose == AFTERWARDS)
     return Measured(
         labels=round_.report["labels"],
-        seconds=steps(round_, began, max(heard, began)),
-        total=(round_.finished_at or 0.0) - began,
+        seconds=seconds,
+        total=(round_.finished_at or 0.0) - began - afterwards,
         megabytes=(before, worker, web),
     )
 

@@ -49,11 +49,13 @@ class Project:
         raise SystemExit(f"No round after {seconds:.0f} s.\n{self.live.backend.process.log_tail()}")
 
     def unlabeled(self, count: int) -> list[int]:
-        """Tasks that are neither labelled nor queued: the queue must not run empty."""
-        taken = self.labeled | set(self.live.queue())
+        """As annotators get them; then drawn by lot, because the queue must not run empty."""
+        queue = self.live.queue()
+        head = queue[: min(count, 2 * len(queue) // 3)]
+        taken = self.labeled | set(queue)
         free = [task for task in self.classes if task not in taken]
         order = np.random.default_rng(len(self.labeled)).permutation(len(free))
-        return [free[at] for at in order[:count]]
+        return head + [free[at] for at in order[: count - len(head)]]
 
     def listen(self, *, active: bool) -> None:
         """Switch the webhook on or off; what it listens to would else be forgotten."""

@@ -10,7 +10,8 @@ from uherding_backend.settings import Settings
 from uherding_backend.store import Round
 
 QUEUE_SIZE = 3 * Settings().round_size  # as without options
-OURS, LABEL_STUDIO = "ours", "Label Studio"
+OURS, LABEL_STUDIO, AFTERWARDS = "ours", "Label Studio", "ours, after the switch"
+UNAWAITED = ("preparing", "map")  # steps after the switch
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Measured:
 
 
 def steps(round_: Round, began: float, heard: float) -> dict[tuple[str, str], float]:
-    """Every step's seconds by who took them; together they are the whole round."""
+    """Every step's seconds by who took them."""
     started, finished = round_.started_at or 0.0, round_.finished_at or 0.0
     taken = round_.report["seconds"]
     waited = round_.report["label_studio_seconds"]
@@ -44,7 +45,8 @@ def steps(round_: Round, began: float, heard: float) -> dict[tuple[str, str], fl
     for step, seconds in taken.items():
         if step in waited:
             found[step, LABEL_STUDIO] = waited[step]
-        found[step, OURS] = seconds - waited.get(step, 0.0)
+        whose = AFTERWARDS if step in UNAWAITED else OURS
+        found[step, whose] = seconds - waited.get(step, 0.0)
     found["everything else", OURS] = finished - started - sum(taken.values())
     return found
 

@@ -53,7 +53,7 @@ def run(case: Case, contender: str, files: Files, ledger: Ledger, most: int) -> 
         features = files.features(case.data, case.n)
         if features is None:
             return
-        graph = files.graph(case.data, case.n, features) if contender == READY else None
+        graph = files.graph(case, features) if contender == READY else None
         request = Request(
             **asdict(case),
             contender=contender,

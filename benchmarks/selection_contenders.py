@@ -16,7 +16,7 @@ from model.greedy import Selection
 
 OURS, READY, BUILT = "ours", "ours, graph ready", "ours, graph built"
 DENSE, APRICOT, SUBMODLIB = "dense loop", "apricot", "submodlib"
-SCIKIT_ACTIVEML, BUILD, BARE = "scikit-activeml", "graph build", "bare pass"
+SCIKIT_ACTIVEML, BARE = "scikit-activeml", "bare pass"
 PACKAGES = {APRICOT: "apricot", SCIKIT_ACTIVEML: "skactiveml", SUBMODLIB: "submodlib"}
 UNWEIGHTED = (SCIKIT_ACTIVEML,)  # knows no uncertainty, and so with labels solves another problem
 
@@ -35,14 +35,7 @@ def ours(pool: Pool) -> Selection:
 def ours_with_graph_built(pool: Pool) -> Selection:
     from model.neighbours import NeighbourGraph
 
-    return ours(replace(pool, graph=NeighbourGraph.build(pool.features)))
-
-
-def graph_build(pool: Pool) -> Selection:
-    from model.neighbours import NeighbourGraph
-
-    NeighbourGraph.build(pool.features)
-    return Selection(NO_ROWS, np.empty(0))
+    return ours(replace(pool, graph=NeighbourGraph.around(pool.features, pool.labeled)))
 
 
 def bare_pass(pool: Pool) -> Selection:
@@ -161,7 +154,6 @@ CONTENDERS: dict[str, Callable[[Pool], Selection]] = {
     OURS: ours,
     READY: ours,
     BUILT: ours_with_graph_built,
-    BUILD: graph_build,
     BARE: bare_pass,
     APRICOT: apricot,
     SCIKIT_ACTIVEML: scikit_activeml,

@@ -8,7 +8,6 @@ from benchmarks.console import tell
 from benchmarks.selection_contenders import (
     APRICOT,
     BARE,
-    BUILD,
     BUILT,
     DENSE,
     OURS,
@@ -22,6 +21,7 @@ from benchmarks.selection_pools import Case
 BATCHES = (100, 1_000)
 DATA = ("clustered", "real")
 DENSE_ROWS, PEER_ROWS, GRAPH_ROWS = 10_000, 10_000, 100_000
+ROWS_PER_LABEL = 200  # with fewer labels there is no place for an earlier round's graph
 DENSE_WORK = 4e10  # rows x rows x picks: a loop over everything takes minutes
 
 
@@ -32,12 +32,10 @@ def acceptance() -> Iterator[tuple[Case, str]]:
     for labels in (0, 100):
         for name in (DENSE, OURS, APRICOT, SCIKIT_ACTIVEML, SUBMODLIB):
             yield replace(ten, batch=100, labels=labels), name
-    yield ten, BUILD
     for name in (DENSE, OURS, READY, BUILT):
         yield replace(ten, batch=100, labels=1_000), name
     yield hundred, BARE
     yield replace(hundred, batch=100), OURS
-    yield hundred, BUILD
     for name in (OURS, READY, BUILT):
         yield replace(hundred, batch=1_000, labels=10_000), name
     yield replace(hundred, batch=1_000), OURS
@@ -52,7 +50,6 @@ def grid(sizes: tuple[int, ...], dense_rows: int) -> Iterator[tuple[Case, str]]:
             pool = Case(data, n)
             if n <= GRAPH_ROWS:
                 yield pool, BARE
-                yield pool, BUILD
             for labels in sorted({0, 100, 1_000, n // 10}):
                 for batch in BATCHES:
                     case = replace(pool, batch=batch, labels=labels)
@@ -71,7 +68,7 @@ def entrants(case: Case, dense_rows: int) -> Iterator[str]:
     if case.n <= dense_rows and plain:
         yield DENSE
     yield OURS
-    if case.labels >= min(1_000, case.n // 10):
+    if case.labels * ROWS_PER_LABEL >= case.n:
         yield from (READY, BUILT)
     if case.n <= PEER_ROWS:
         yield from (APRICOT, SUBMODLIB)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REAL = ("fashion-mnist", "patches")
 DIMENSION, CLUSTERS, INNER, CHUNK = 384, 100, 24, 10_000
+EARLIER = 4  # one in so many labels was there when the graph was built
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,18 @@ class Files:
             return path
         return self._write_clustered(path, n) if data == "clustered" else self._write_real(path, n)
 
-    def graph(self, data: str, n: int, features: Path) -> Path:
-        """Built when first asked for."""
+    def graph(self, case: Case, features: Path) -> Path:
+        """As an earlier round with a quarter of the labels left it; built when first asked for."""
         from model.neighbours import NeighbourGraph
 
-        path = self.directory / f"{data}-{n}-graph.npz"
+        path = self.directory / f"{case.data}-{case.n}-{case.labels}-graph.npz"
         if not path.exists():
-            tell(f"building the graph of {n:,} {data} rows")
-            NeighbourGraph.build(np.load(features)).save(path)
+            tell(f"building the graph of {case.n:,} {case.data} rows")
+            pool = Pool.of(case, np.load(features), radius=1.0)
+            graph = NeighbourGraph.around(pool.features, pool.labeled[::EARLIER])
+            if graph is None:
+                raise SystemExit(f"{case}: there is no place for the graph.")
+            graph.save(path)
         return path
 
     def _write_clustered(self, path: Path, n: int) -> Path:

@@ -16,13 +16,11 @@ from model.gaussian_pool import GaussianPool
 from model.greedy import Gains
 from model.guessing import Cells, guess
 from model.objectives import Covered, DenseCoverage, PairedCoverage, Rising, Weights
-from model.pairs import Pairs
-from model.sweep import GainsAlong, PairsAbove, sweep
+from model.pairs import PAIR_BYTES, Pairs
+from model.sweep import GainsAlong, PairsAbove, share_above, sweep
 
 MOST = 64  # choices to guess for one sweep
 WORTH = 8  # choices that must have been guessed rightly for another sweep
-PROBE = 1_024  # rows and points by which the pairs that matter are counted
-PAIR_BYTES = 12  # while pairs are being collected and put in order
 PAIRS_FILL = 0.5  # share of the memory; the pool in another order takes some as well
 
 
@@ -158,13 +156,5 @@ class ForeseenCoverage(DenseCoverage):
         return int(PAIRS_FILL * self.memory / PAIR_BYTES)
 
     def _pairs_have_place(self, covered: Covered) -> bool:
-        share = share_that_matters(self.pool, covered)
+        share = share_above(self.pool, covered)
         return share * len(self.pool) ** 2 <= self._place_for_pairs()
-
-
-def share_that_matters(pool: GaussianPool, covered: Covered) -> float:
-    """How many of all pairs are more similar than the point is covered, by a random sample."""
-    generator = np.random.default_rng(0)
-    rows = generator.permutation(len(pool))[:PROBE]
-    points = generator.permutation(len(pool))[:PROBE]
-    return pool.share_above(rows, points, covered[points])

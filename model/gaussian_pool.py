@@ -197,14 +197,6 @@ class GaussianPool:
         block = torch.empty(len(left), len(right), device=self.device)
         return self.exponents(left, right, block).exp_()
 
-    def share_above(self, rows: Rows, points: Rows, floor: NDArray[np.float64]) -> float:
-        """The share of these pairs that are more similar than the floor of the point."""
-        right = self._right_points[torch.from_numpy(points).to(self.device)]
-        block = torch.empty(len(rows), len(points), device=self.device)
-        self.exponents(self.left(torch.from_numpy(rows).to(self.device)), right, block).exp_()
-        above = block > torch.from_numpy(floor.astype(np.float32)).to(self.device)
-        return float(above.double().mean())
-
     def alike(self, rows: Rows) -> NDArray[np.int64]:
         """A number for each row, equal for copies of each other."""
         return alike(self.features[rows])
@@ -213,13 +205,17 @@ class GaussianPool:
         """Exact similarity of every point to the nearest of these rows; 0 if there are none."""
         if len(labeled) == 0:
             return np.zeros(len(self.points))
+        return np.exp(self.squared_to(labeled) * (-1.0 / self.radius**2))
+
+    def squared_to(self, labeled: Rows) -> NDArray[np.float64]:
+        """Exact squared distance of every point to the nearest of these rows, of which are some."""
         nearest = self._nearest(labeled)
-        covered = np.empty(len(self.points))
+        squared = np.empty(len(self.points))
         for block in blocks(len(self.points), self.features.shape[1]):
             differences = self.features[self.points[block]].astype(np.float64)
             differences -= self.features[nearest[block]]
-            covered[block] = np.einsum("nd,nd->n", differences, differences)
-        return np.exp(covered * (-1.0 / self.radius**2))
+            squared[block] = np.einsum("nd,nd->n", differences, differences)
+        return squared
 
     def _nearest(self, labeled: Rows) -> Rows:
         """The nearest of these rows to every point; float64 decides where float32 cannot tell."""

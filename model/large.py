@@ -8,13 +8,13 @@ import torch
 
 from model.arrays import Features, Mask, Rows
 from model.errors import ModelError
-from model.foreseen import PAIR_BYTES, ForeseenCoverage, share_that_matters
+from model.foreseen import ForeseenCoverage
 from model.gaussian_pool import GaussianPool
 from model.greedy import Objective, Selection, maximise
-from model.neighbours import NeighbourGraph
+from model.neighbours import MOST_OPEN, NeighbourGraph
 from model.objectives import Covered, DenseCoverage, PairedCoverage, Weights
-from model.pairs import Pairs, merged
-from model.sweep import PairsAbove, sweep
+from model.pairs import PAIR_BYTES, Pairs, merged
+from model.sweep import PairsAbove, share_above, sweep
 
 EXACT_UP_TO = 250_000  # rows; beyond, the points are a random sample
 SAMPLE = 8_192  # points of that sample
@@ -23,7 +23,6 @@ FEW = 0.05  # share of all pairs that is kept rather than all of them
 FILLED = 0.8  # share of the memory that what is kept may take
 SIMILARITY_BYTES = 4
 SWEPT = 0.5  # share of the progress that is done after a sweep
-DENSE_POINTS = 0.05  # share of the points that the graph may leave open
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def _objective(
         on_progress(SWEPT * done)
 
     every_pair = len(pool) ** 2
-    pairs = share_that_matters(pool, covered) * every_pair
+    pairs = share_above(pool, covered) * every_pair
     if pairs <= min(FEW * every_pair, FILLED * memory / PAIR_BYTES):
         near = PairsAbove(pool, covered)
         sweep(pool, [near], swept)
@@ -123,11 +122,9 @@ def _by_graph(task: Task, graph: NeighbourGraph) -> Selection | None:
 
     None if there are too many of these.
     """
-    labeled = np.zeros(len(task.features), dtype=np.bool_)
-    labeled[task.labeled] = True
-    squared = graph.squared_to_labels(task.features, labeled)
+    squared = graph.squared_to_labels(task.features, task.labeled)
     open_points = np.flatnonzero(np.isinf(squared) & (task.weights > 0))
-    if len(open_points) > DENSE_POINTS * len(labeled):
+    if len(open_points) > MOST_OPEN * len(squared):
         return None
     pool = GaussianPool(task.features, task.radius)
     within = (task.weights > 0) & np.isfinite(squared)

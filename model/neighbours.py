@@ -2,7 +2,7 @@
 
 With labels all over the pool a row can cover a point better only if it is nearer to it than the
 nearest label. Where that label lies within the point's reach, the graph holds all such rows.
-Features never change, so that one graph serves every round.
+Features never change and labels become more, so that one graph serves every later round.
 """
 
 from collections.abc import Callable
@@ -11,21 +11,18 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from model.arrays import Features, Mask
+from model.arrays import Features, Rows
 from model.errors import ModelError
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
 from model.kernels import blocks
-from model.pairs import Pairs
-from model.sweep import PairsAbove, sweep
-from model.threads import in_threads
+from model.pairs import PAIR_BYTES, Pairs
+from model.sweep import PairsAbove, share_above, sweep
 
-NEIGHBOURS = 256  # rows within the reach of a point, on average
-LEAST_SAMPLE, SAMPLE = 1_024, 4_096  # rows whose distances tell how far a reach must be
-SEEN = 24  # of them within a reach; so many are enough
+MEMORY = 1_600_000_000  # bytes that building may use beside the features
+MOST_OPEN = 0.05  # share of the points that may have no label within reach
 
 
 @dataclass(frozen=True)
@@ -44,33 +41,46 @@ class NeighbourGraph:
     error: float
 
     @classmethod
-    def build(
+    def around(
         cls,
         features: Features,
+        centres: Rows,
         *,
-        neighbours: int = NEIGHBOURS,
+        memory: int = MEMORY,
         on_progress: Callable[[float], None] = ignore,
-        seed: int = 0,
-    ) -> "NeighbourGraph":
-        """Compare all rows with each other, once.
+    ) -> "NeighbourGraph | None":
+        """Compare all rows with each other, once; a point reaches as far as its nearest centre.
 
         Args:
             features: The pool.
-            neighbours: How many rows a point reaches, about; 8 bytes for each.
+            centres: Rows that have a label, or will have one when the graph is used.
+            memory: Bytes that may be used beside the features, about.
             on_progress: Called with the share that is done.
-            seed: Draws the rows by which the reach is found.
-        """
-        pool = GaussianPool(features, radius=1.0)
-        reach = _reach(pool, neighbours, np.random.default_rng(seed))
-        observer = PairsAbove(pool, -reach)
-        sweep(pool, [observer], on_progress, exponents=True)
-        return cls(observer.pairs(), reach, 2.0 * pool.error)
 
-    def squared_to_labels(self, features: Features, labeled: Mask) -> NDArray[np.float64]:
+        Returns:
+            None if there would be too many pairs, because there are too few centres.
+        """
+        if len(centres) == 0:
+            return None
+        pool = GaussianPool(features, radius=1.0)
+        error = 2.0 * pool.error
+        reach = pool.squared_to(centres) + 2.0 * error  # the centre itself is within it for sure
+        share = share_above(pool, -reach, exponents=True)
+        if share * len(pool) ** 2 * PAIR_BYTES > memory:
+            return None
+        near = PairsAbove(pool, -reach)
+        sweep(pool, [near], on_progress, exponents=True)
+        return cls(near.pairs(), reach, error)
+
+    def narrowed(self, squared: NDArray[np.float64]) -> "NeighbourGraph":
+        """The same with a shorter reach: no farther than this at each point."""
+        reach = np.minimum(self.reach, squared + 2.0 * self.error)
+        return NeighbourGraph(self._within(reach), reach, self.error)
+
+    def squared_to_labels(self, features: Features, labeled: Rows) -> NDArray[np.float64]:
         """Exact squared distance (n,) of every point to its nearest label, inf out of reach."""
-        rows = np.flatnonzero(labeled)
-        places, _ = self.pairs.of_many(rows)
-        labels = np.repeat(rows, self.pairs.counts(rows))
+        places, _ = self.pairs.of_many(labeled)
+        labels = np.repeat(labeled, self.pairs.counts(labeled))
         points = self.pairs.points[places]
         lowest = -self.pairs.similarities[places].astype(np.float64)  # none is nearer than this
         nearest = np.full(len(self.reach), np.inf)
@@ -88,15 +98,18 @@ class NeighbourGraph:
 
     def nearer_than(self, squared: NDArray[np.float64], radius: float) -> Pairs:
         """Pairs nearer than this at the point, with their similarities, which are not too low."""
+        near = self._within(squared)
+        exponents = near.similarities * np.float32(1.0 / radius**2)
+        similarities = np.exp(np.minimum(exponents, 0.0)) * np.float32(1.0 + 1e-6)
+        return Pairs(near.starts, near.points, similarities)
+
+    def _within(self, squared: NDArray[np.float64]) -> Pairs:
         kept = -self.pairs.similarities < squared[self.pairs.points]
         counts = np.add.reduceat(np.append(kept, False), self.pairs.starts[:-1], dtype=np.int64) * (
             np.diff(self.pairs.starts) > 0
         )
-        exponents = self.pairs.similarities[kept] * np.float32(1.0 / radius**2)
-        similarities = np.exp(np.minimum(exponents, 0.0)) * np.float32(1.0 + 1e-6)
-        return Pairs(
-            np.concatenate([[0], np.cumsum(counts)]), self.pairs.points[kept], similarities
-        )
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return Pairs(starts, self.pairs.points[kept], self.pairs.similarities[kept])
 
     def save(self, path: Path) -> None:
         """Write one file."""
@@ -121,24 +134,3 @@ class NeighbourGraph:
             raise ModelError(
                 f"{path} is no neighbour graph ({error}). Delete it; it will be built again."
             ) from error
-
-
-def _reach(
-    pool: GaussianPool, neighbours: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
-    """Squared distance within which each row has about that many others, by a random sample."""
-    size = min(SAMPLE, max(LEAST_SAMPLE, SEEN * len(pool) // max(1, neighbours)))
-    sample = generator.permutation(len(pool))[:size]
-    rank = max(1, min(len(sample), round(len(sample) * (neighbours + 1) / max(1, len(pool)))))
-    right = pool.right[torch.from_numpy(sample).to(pool.device)]
-    reach = np.empty(len(pool))
-
-    def look(rows: slice) -> None:
-        block = torch.empty(rows.stop - rows.start, len(sample), device=pool.device)
-        pool.exponents(pool.left(rows), right, block)
-        nearest = block.kthvalue(len(sample) + 1 - rank, dim=1).values
-        reach[rows] = -nearest.cpu().numpy()
-
-    for _ in in_threads(look, pool.strips(), pool.device):
-        pass
-    return np.maximum(reach, 0.0)

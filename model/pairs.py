@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from model.arrays import Rows
 from model.loops import lay_out
 
+PAIR_BYTES = 12  # while pairs are being collected and put in order
 GROWTH = 8  # one in so many places is spare
 
 

@@ -20,6 +20,8 @@ from model.objectives import Covered, Weights
 from model.pairs import Fragment, Pairs, PairsBuilder
 from model.threads import in_threads
 
+PROBE = 1_024  # rows and points by which pairs are counted beforehand
+
 
 class GainsAlong:
     """Upper bounds of the gains of some rows at several moments, each with its coverage."""
@@ -109,6 +111,22 @@ class PairsAbove:
     def pairs(self) -> Pairs:
         """All that were kept."""
         return self.found.build()
+
+
+def share_above(
+    pool: GaussianPool, thresholds: NDArray[np.float64], *, exponents: bool = False
+) -> float:
+    """How many of all pairs `PairsAbove` would keep, by a random sample."""
+    generator = np.random.default_rng(0)
+    rows, points = (
+        torch.from_numpy(generator.permutation(len(pool))[:PROBE]).to(pool.device) for _ in range(2)
+    )
+    block = torch.empty(len(rows), len(points), device=pool.device)
+    pool.exponents(pool.left(rows), pool.right[points], block)
+    if not exponents:
+        block.exp_()
+    wanted = torch.from_numpy(thresholds.astype(np.float32)).to(pool.device)[points]
+    return float((block > wanted).double().mean())
 
 
 def sweep(

@@ -1,54 +1,96 @@
 """The neighbour graph of a project's pool: built once, kept in a file, used by every round."""
 
+from __future__ import annotations
+
 import hashlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from model.arrays import Features
+import numpy as np
+
+from model.arrays import Features, Rows
 from model.errors import ModelError
-from model.neighbours import NeighbourGraph
+from model.large import EXACT_UP_TO
+from model.neighbours import MOST_OPEN, NeighbourGraph
 
 log = logging.getLogger(__name__)
 
-LEAST_IMAGES = 20_000  # below, a selection without a graph takes a second or two
-IMAGES_PER_LABEL = 50  # with fewer labels most images have no label within their reach
+LEAST_IMAGES = 10_000  # below, a selection without a graph takes half a second
+IMAGES_PER_LABEL = 50  # with fewer labels, pools that take minutes to compare are estimated
+SMALLER = 0.5  # share of its pairs at which a graph is written anew
+
+
+@dataclass(frozen=True, slots=True)
+class PoolGraph:
+    """One project's pool.
+
+    Attributes:
+        directory: Where the project keeps its files.
+        features: The whole pool.
+        on_progress: Called with the share that is done, if a graph must be built.
+    """
+
+    directory: Path
+    features: Features
+    on_progress: Callable[[float], None]
+
+    def for_labels(self, labeled: Rows) -> NeighbourGraph | None:
+        """From its file or else built around the labels; None if it would be too large."""
+        return self._narrowed(labeled) or self._built(labeled)
+
+    def prepare(self, expected: Rows) -> None:
+        """Build it around images that will have a label in the next round, unless it is there."""
+        if not self._path.exists():
+            self._built(expected)
+
+    def _narrowed(self, labeled: Rows) -> NeighbourGraph | None:
+        """What of the file still matters; None if too many images have no label in reach."""
+        graph = self._read()
+        if graph is None:
+            return None
+        squared = graph.squared_to_labels(self.features, labeled)
+        if np.isinf(squared).mean() > MOST_OPEN:
+            return None
+        narrowed = graph.narrowed(squared)
+        if len(narrowed.pairs) < SMALLER * len(graph.pairs):
+            self._write(narrowed)
+        return narrowed
+
+    def _built(self, centres: Rows) -> NeighbourGraph | None:
+        graph = NeighbourGraph.around(self.features, centres, on_progress=self.on_progress)
+        if graph is not None:
+            self._write(graph)
+        return graph
+
+    def _read(self) -> NeighbourGraph | None:
+        if not self._path.exists():
+            return None
+        try:
+            return NeighbourGraph.load(self._path)
+        except ModelError as error:
+            log.warning("%s", error)
+            return None
+
+    def _write(self, graph: NeighbourGraph) -> None:
+        """In one go; files of earlier pools and half-written ones are deleted."""
+        unfinished = self._path.with_suffix(".unfinished")
+        for other in {*self.directory.glob("neighbours-*")} - {self._path}:
+            other.unlink()
+        graph.save(unfinished)
+        unfinished.replace(self._path)
+
+    @property
+    def _path(self) -> Path:
+        digest = hashlib.blake2b(np.ascontiguousarray(self.features).data, digest_size=12)
+        return self.directory / f"neighbours-{digest.hexdigest()}.npz"
 
 
 def graph_pays(images: int, labels: int) -> bool:
-    """Whether a round with so many images and labels gains from a graph."""
-    return images >= LEAST_IMAGES and labels * IMAGES_PER_LABEL >= images
-
-
-def pool_graph(
-    directory: Path, features: Features, on_progress: Callable[[float], None]
-) -> NeighbourGraph:
-    """The graph of these features, from its file or else built and kept there.
-
-    Args:
-        directory: Where the project keeps its files.
-        features: The whole pool.
-        on_progress: Called with the share that is done, if it must be built.
-    """
-    path = directory / f"neighbours-{_digest(features)}.npz"
-    if path.exists():
-        try:
-            return NeighbourGraph.load(path)
-        except ModelError as error:
-            log.warning("%s", error)
-    graph = NeighbourGraph.build(features, on_progress=on_progress)
-    _replace(directory, path, graph)
-    return graph
-
-
-def _replace(directory: Path, path: Path, graph: NeighbourGraph) -> None:
-    """Write the file in one go and delete those of earlier pools."""
-    unfinished = path.with_suffix(".unfinished")
-    graph.save(unfinished)
-    for earlier in directory.glob("neighbours-*.npz"):
-        earlier.unlink()
-    unfinished.replace(path)
-
-
-def _digest(features: Features) -> str:
-    return hashlib.blake2b(features.tobytes(), digest_size=12).hexdigest()
+    """Whether rounds with so many images and labels gain from a graph."""
+    return (
+        labels > 0
+        and images >= LEAST_IMAGES
+        and (images <= EXACT_UP_TO or labels * IMAGES_PER_LABEL >= images)
+    )

@@ -20,9 +20,8 @@ from model.arrays import Features
 from model.projection import Places, lay_out, place_beside
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.outcome import Outcome, load_outcome, outcome_path
-from uherding_backend.project_extractor import feature_store_of, reopened
+from uherding_backend.project_extractor import stored_features
 from uherding_backend.store import Round, Store
-from uherding_backend.store.project_records import ExtractorInUse
 
 PLACES = "map-places.npz"
 NEVER_SEEN_BEFORE = 0.5  # of the images: then the whole map is drawn anew
@@ -44,24 +43,13 @@ class PoolMap:
         outcome = load_outcome(outcome_path(self.store, self.project, self.round.id))
         tasks = list(outcome.tasks)
         directory = self.store.project_dir(self.project)
-        places = pool_places(directory, tasks, self._features(tasks), self.on_progress)
+        features = stored_features(self.store, self.round, tasks)
+        places = pool_places(directory, tasks, features, self.on_progress)
         path = self.store.map_path(self.project, self.round.id)
         text = json.dumps(self._columns(tasks, places, outcome), separators=(",", ":"))
         _write(path, gzip.compress(text.encode(), compresslevel=6, mtime=0))
         for earlier in set(directory.glob("map-*.json.gz")) - {path}:
             earlier.unlink(missing_ok=True)
-
-    def _features(self, tasks: list[TaskId]) -> Features:
-        report = self.round.report
-        used = ExtractorInUse(report["features"], report["extractor"])
-        hashes = {
-            item.task: item.content_hash or "" for item in self.store.pool.items(self.project)
-        }
-        return feature_store_of(self.store).rows(
-            used.version,
-            reopened(self.store, self.project, used).dimension,
-            [hashes[task] for task in tasks],
-        )
 
     def _columns(self, tasks: list[TaskId], places: Places, outcome: Outcome) -> dict[str, Any]:
         labels = self.store.rounds.labels(self.round.id)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from model.arrays import Features
 from model.errors import ModelError
 from model.features import Extractor
 from model.features.choosing import Choice, choose
@@ -19,9 +20,9 @@ from model.features.simclr_training import Budget
 from uherding_backend.errors import UHerdingError
 from uherding_backend.feature_store import FeatureStore
 from uherding_backend.image_loading import ImageLoader
-from uherding_backend.labels import ProjectId
+from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.options import Options
-from uherding_backend.store import Project, Store
+from uherding_backend.store import Project, Round, Store
 from uherding_backend.store.pool import Item
 from uherding_backend.store.project_records import ExtractorInUse
 
@@ -140,6 +141,17 @@ def require_images(count: int) -> None:
 def reopened(store: Store, project: ProjectId, used: ExtractorInUse) -> Extractor:
     """The extractor that a project uses or used; loaded once per process."""
     return _reopened(used.name, used.version, store.project_dir(project))
+
+
+def stored_features(store: Store, round_: Round, tasks: Sequence[TaskId]) -> Features:
+    """The rows of these tasks, as a ranked round had them."""
+    used = ExtractorInUse(round_.report["features"], round_.report["extractor"])
+    hashes = {item.task: item.content_hash or "" for item in store.pool.items(round_.project)}
+    return feature_store_of(store).rows(
+        used.version,
+        reopened(store, round_.project, used).dimension,
+        [hashes[task] for task in tasks],
+    )
 
 
 @lru_cache(maxsize=4)

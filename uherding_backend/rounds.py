@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from model.arrays import UNLABELED, Images
+from model.arrays import UNLABELED, Images, Rows
 from model.arrays import Labels as RowLabels
 from model.classifiers import trainer
 from model.duplicates import NOT_A_COPY
-from model.names import FINETUNE
+from model.names import FINETUNE, READS_GRAPH
 from model.neighbours import NeighbourGraph
 from model.networks import checked_start
 from model.pipeline import Ranking, rank_pool
@@ -26,7 +26,7 @@ from uherding_backend.labels import Labels, TaskId, resolve
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
-from uherding_backend.pool_graph import graph_pays, pool_graph
+from uherding_backend.pool_graph import PoolGraph, graph_pays
 from uherding_backend.pool_images import pool_images
 from uherding_backend.queue_switch import QueueSwitch
 from uherding_backend.reports import queue_entries, round_report
@@ -158,19 +158,21 @@ class RoundRunner(QueueSwitch):
             fit=how.fit,
             adaptation=how.adaptation,
             seed=self.round.id,
-            graph=self._graph(pool, int((row_labels != UNLABELED).sum())),
+            graph=self._graph(given, np.flatnonzero(row_labels != UNLABELED)),
             on_step=step.begin,
             on_progress=step.progress,
         )
         self.stopwatch.seconds.update(ranking.seconds)
         return ranking
 
-    def _graph(self, pool: Pool, labeled: int) -> NeighbourGraph | None:
-        if not graph_pays(len(pool.features), labeled):
+    def _graph(self, given: Given, labeled: Rows) -> NeighbourGraph | None:
+        pays = graph_pays(len(given.pool.features), len(labeled))
+        if given.options.strategy not in READS_GRAPH or not pays:
             return None
         with self.step("neighbours"):
             directory = self.store.project_dir(self.project.id)
-            return pool_graph(directory, pool.features, partial(self.progress, "neighbours"))
+            progress = partial(self.progress, "neighbours")
+            return PoolGraph(directory, given.pool.features, progress).for_labels(labeled)
 
     def keep(self, given: Given, ranking: Ranking) -> None:
         """Store the outcome, so that a restart goes on from here."""

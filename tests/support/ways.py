@@ -3,10 +3,11 @@
 import importlib
 from enum import Enum, auto
 
+import numpy as np
 import pytest
 
 from model import Selection, foreseen, gaussian_pool, guessing, large, sweep
-from model.neighbours import NeighbourGraph
+from tests.support.graphs import graph_around
 from tests.support.pools import Situation
 
 BLOCK = 8  # rows, so that small pools have several blocks
@@ -17,7 +18,7 @@ class Way(Enum):
     PAIRS = auto()
     FORESEEN = auto()  # with place for pairs after a few choices
     GUESSED = auto()  # badly, and without place for pairs
-    GRAPH = auto()  # that holds all pairs
+    GRAPH = auto()  # around the labels
     SHORT_GRAPH = auto()  # that leaves points open
 
 
@@ -31,7 +32,7 @@ def choose(way: Way, situation: Situation) -> Selection:
         patch.setattr(guessing, "LANDMARKS", 10)
         patch.setattr(foreseen, "WORTH", 2)
         patch.setattr(large, "FEW", 1.0 if way is Way.PAIRS else -1.0)
-        patch.setattr(large, "DENSE_POINTS", 1.0)
+        patch.setattr(large, "MOST_OPEN", 1.0)
         match way:
             case Way.KEPT | Way.PAIRS:
                 return situation.select()
@@ -42,9 +43,8 @@ def choose(way: Way, situation: Situation) -> Selection:
             case Way.GUESSED:
                 return situation.select(memory=0)
             case Way.GRAPH:
-                size = len(situation.features)
-                graph = NeighbourGraph.build(situation.features, neighbours=size)
-                return situation.select(graph=graph)
+                centres = situation.labeled if len(situation.labeled) > 0 else np.arange(1)
+                return situation.select(graph=graph_around(situation.features, centres))
             case Way.SHORT_GRAPH:
-                graph = NeighbourGraph.build(situation.features, neighbours=2)
-                return situation.select(graph=graph)
+                centres = np.arange(0, len(situation.features), 3)
+                return situation.select(graph=graph_around(situation.features, centres))

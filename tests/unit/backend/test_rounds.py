@@ -15,13 +15,16 @@ from model.finetuning import FinetunedClassifier, Finetuning
 from model.images import decode
 from model.mlp import MlpClassifier
 from model.names import STRATEGY_NAMES
+from model.neighbours import NeighbourGraph
 from model.uncertainty import margin
 from tests.support.builders import PROJECT, Clock, connected, kind_of, picture
 from tests.support.fake_label_studio import FakeLabelStudio, Killed
+from uherding_backend import pool_graph
 from uherding_backend.errors import ImageError
 from uherding_backend.images_source import ImageSource
 from uherding_backend.labels import TaskId
 from uherding_backend.outcome import Outcome, load_outcome, outcome_path
+from uherding_backend.pool_graph import PoolGraph
 from uherding_backend.store import Round, RoundState, Store
 from uherding_backend.store.rounds import RoundStore
 from uherding_backend.training import CHECKPOINT
@@ -109,6 +112,114 @@ def test_margin_ranks_by_the_margins_without_temperature_and_calls_them_gain(
     assert gains == sorted(gains, reverse=True)
     assert gains[0] > gains[-1]
     np.testing.assert_allclose(gains, expected, atol=1e-6)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pool is large enough for a neighbour graph."""
+    monkeypatch.setattr(pool_graph, "LEAST_IMAGES", 2)
+
+
+@pytest.mark.usefixtures("large")
+def test_the_neighbour_graph_of_a_large_pool_is_built_while_the_first_queue_is_labelled(
+    worker: Worker, studio: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected(worker.store, options={"queue_size": 24})
+    first = run(worker)
+    prepared = graph_files(worker)
+    monkeypatch.setattr(NeighbourGraph, "around", None)  # whoever builds another one fails
+    for task in studio.queue():
+        studio.submit(task, kind_of(task))
+
+    second = run(worker)
+
+    steps = list(first.report["seconds"])
+    assert steps.index("preparing") > steps.index("switching")
+    assert len(prepared) == 1
+    assert second.error == ""
+    assert "neighbours" in second.report["seconds"]
+    assert "preparing" not in second.report["seconds"]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_pool_with_labels_has_its_graph_built_in_the_round(
+    worker: Worker, studio: FakeLabelStudio
+) -> None:
+    connected(worker.store)
+    label(studio, 6)
+
+    round_ = run(worker)
+
+    assert "neighbours" in round_.report["seconds"]
+    assert "preparing" not in round_.report["seconds"]
+    assert len(graph_files(worker)) == 1
+
+
+@pytest.mark.usefixtures("large")
+def test_strategies_that_read_no_graph_have_none(worker: Worker, studio: FakeLabelStudio) -> None:
+    connected(worker.store, options={"strategy": "margin"})
+    rounds = [run(worker)]
+    label(studio, 6)
+
+    rounds.append(run(worker))
+
+    assert not {"neighbours", "preparing"} & {s for r in rounds for s in r.report["seconds"]}
+    assert graph_files(worker) == []
+
+
+@pytest.mark.usefixtures("large")
+def test_images_drawn_for_the_audit_are_not_what_the_graph_is_built_around(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected: list[int] = []
+    monkeypatch.setattr(PoolGraph, "prepare", lambda _, rows: expected.extend(rows.tolist()))
+    connected(worker.store, options={"queue_size": 10, "audit_fraction": 0.3})
+
+    round_ = run(worker)
+
+    row_of = outcome_of(worker, round_).tasks
+    queue = worker.store.rounds.queue(round_.id)
+    assert any(entry.audit for entry in queue)
+    assert expected == [row_of[entry.task] for entry in queue if not entry.audit]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_round_that_cannot_look_ahead_is_published_all_the_same(
+    worker: Worker, studio: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PoolGraph, "prepare", None)
+    connected(worker.store)
+
+    round_ = run(worker)
+
+    assert round_.state is RoundState.PUBLISHED
+    assert studio.queue()
+
+
+@pytest.mark.usefixtures("large")
+def test_a_round_killed_while_it_looks_ahead_goes_on_from_there(
+    worker: Worker, studio: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise Killed
+
+    connected(worker.store)
+    with monkeypatch.context() as patch:
+        patch.setattr(PoolGraph, "prepare", killed)
+        with pytest.raises(Killed):
+            run(worker)
+    shown = studio.queue()
+    worker.store.rounds.recover()
+
+    worker.step()
+
+    assert worker.store.rounds.latest(PROJECT)[0].state is RoundState.PUBLISHED
+    assert studio.queue() == shown
+    assert len(graph_files(worker)) == 1
+
+
+def graph_files(worker: Worker) -> list[Path]:
+    return list(worker.store.project_dir(PROJECT).glob("neighbours-*"))
 
 
 def test_random_draws_anew_in_every_round_and_gains_nothing(worker: Worker) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from model import foreseen, guessing, large
 from model.arrays import NO_ROWS, Features, Rows, Uncertainty
-from model.neighbours import NeighbourGraph
 from model.sweep import sweep
+from tests.support.graphs import graph_around
 from tests.support.pools import (
     Situation,
     clustered,
@@ -196,7 +196,7 @@ def test_a_graph_that_reaches_every_label_gives_the_plain_choice_without_a_sweep
 ) -> None:
     labeled, uncertainty = some_rows(32, 1300, labels), uncertainties(33, 1300, zeros=0.2)
     situation = Situation(features, uncertainty, radius=0.4, count=25, labeled=labeled)
-    graph = NeighbourGraph.build(features, neighbours=600)
+    graph = graph_around(features, labeled[::10])
 
     chosen = situation.select(graph=graph)
 
@@ -211,7 +211,7 @@ def test_points_whose_labels_are_out_of_the_graphs_reach_meet_all_rows(
     features, labeled = clustered(34, 1400, 16), some_rows(35, 1400, 200)
     uncertainty = uncertainties(36, 1400, zeros)
     situation = Situation(features, uncertainty, radius=0.3, count=25, labeled=labeled)
-    graph = NeighbourGraph.build(features, neighbours=24)
+    graph = graph_around(features, np.append(labeled, some_rows(37, 1400, 4)))
 
     chosen = situation.select(graph=graph)
 
@@ -225,7 +225,7 @@ def test_copies_without_a_label_in_reach_count_once(used: dict[str, Any]) -> Non
     situation = Situation(
         features, uncertainties(40, 1360), radius=0.3, count=40, labeled=some_rows(41, 1300, 300)
     )
-    graph = NeighbourGraph.build(features, neighbours=32)
+    graph = graph_around(features, np.append(situation.labeled, 1300))
 
     chosen = situation.select(graph=graph)
 
@@ -239,7 +239,7 @@ def test_a_graph_without_labels_all_over_is_no_help_and_no_harm(
 ) -> None:
     features, uncertainty = clustered(43, 1200, 16), uncertainties(44, 1200)
     situation = Situation(features, uncertainty, radius=0.3, count=10, labeled=labeled)
-    graph = NeighbourGraph.build(features, neighbours=8)
+    graph = graph_around(features, some_rows(45, 1200, 300))
 
     chosen = situation.select(graph=graph)
 

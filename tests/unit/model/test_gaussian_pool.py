@@ -233,17 +233,6 @@ def test_the_pool_of_some_rows_has_their_similarities() -> None:
     np.testing.assert_allclose(some.exact(0, np.arange(3)), kernel[0], atol=1e-14)
 
 
-def test_the_share_of_pairs_above_a_floor_is_counted() -> None:
-    features = clustered(0, 400, 8)
-    rows, points = some_rows(1, 400, 60), some_rows(2, 400, 50)
-    floor = np.random.default_rng(3).random(50)
-
-    share = GaussianPool(features, 0.5).share_above(rows, points, floor)
-
-    kernel = reference_arrays.similarities(features, 0.5)
-    assert share == (kernel[np.ix_(rows, points)] > floor).mean()
-
-
 def test_copies_have_the_same_number_and_others_another() -> None:
     features = spread(0, 4, 8)[[0, 1, 0, 2, 1, 3]]
 

@@ -4,11 +4,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import foreseen, large, select
+from model import foreseen, large, select, sweep
 from model.arrays import Features, Mask, Rows
 from model.large import sampling_error
-from model.neighbours import NeighbourGraph
 from tests.support import reference_arrays
+from tests.support.graphs import graph_around
 from tests.support.pools import (
     Situation,
     clustered,
@@ -46,7 +46,7 @@ def sample_of(uncertainty: reference_arrays.Floats, size: int) -> Rows:
 @pytest.fixture
 def small_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples that do not weigh against the sweep of so small a pool."""
-    monkeypatch.setattr(foreseen, "PROBE", 100)
+    monkeypatch.setattr(sweep, "PROBE", 100)
 
 
 @pytest.mark.usefixtures("small_probes")
@@ -85,7 +85,7 @@ def test_uncertainties_in_float32_choose_as_the_same_in_float64(labels: int) -> 
 
 def test_a_graph_saves_nearly_all_similarities() -> None:
     wanted = situation(count=100, labels=SIZE // 10)
-    graph = NeighbourGraph.build(wanted.features, neighbours=256)
+    graph = graph_around(wanted.features, wanted.labeled[::10])
 
     chosen = wanted.select(graph=graph)
 
@@ -116,7 +116,7 @@ def test_the_share_that_is_done_never_falls_and_ends_at_1(
     candidates = np.arange(1100) < 40
     wanted = Situation(features, uncertainties(5, 1100), 0.3, count, labeled, candidates)
     if "graph" in options:
-        options = {"graph": NeighbourGraph.build(features, neighbours=512)}
+        options = {"graph": graph_around(features, labeled[::10])}
     shares: list[float] = []
 
     wanted.select(on_progress=shares.append, **options)
@@ -271,7 +271,7 @@ def test_a_sampled_choice_takes_only_what_may_be_chosen(
 
 def test_a_graph_makes_a_sample_needless(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = situation(count=10, labels=200)
-    graph = NeighbourGraph.build(wanted.features, neighbours=256)
+    graph = graph_around(wanted.features, wanted.labeled[::10])
     sampled(monkeypatch, 100)
 
     chosen = wanted.select(graph=graph)

@@ -5,10 +5,12 @@ import pytest
 from numpy.typing import NDArray
 
 from model import select
-from model.arrays import Features
+from model.arrays import NO_ROWS, Features
 from model.errors import ModelError
 from model.neighbours import NeighbourGraph
+from model.pairs import PAIR_BYTES
 from tests.support import reference_arrays
+from tests.support.graphs import graph_around
 from tests.support.pools import clustered, some_rows, spread, with_copies
 
 SIZE = 700
@@ -29,11 +31,11 @@ def pairs_of(graph: NeighbourGraph) -> tuple[NDArray[np.int64], NDArray[np.int32
     return np.repeat(np.arange(SIZE), np.diff(graph.pairs.starts)), graph.pairs.points
 
 
-@pytest.mark.parametrize("neighbours", [1, 20, 300])
-def test_every_row_within_the_reach_of_a_point_is_among_its_pairs(neighbours: int) -> None:
+@pytest.mark.parametrize("centres", [1, 20, 300, SIZE])
+def test_every_row_within_the_reach_of_a_point_is_among_its_pairs(centres: int) -> None:
     features = crowded(0)
 
-    graph = NeighbourGraph.build(features, neighbours=neighbours)
+    graph = graph_around(features, some_rows(1, SIZE, centres))
 
     found = np.zeros((SIZE, SIZE), dtype=np.int64)
     np.add.at(found, pairs_of(graph), 1)
@@ -44,7 +46,7 @@ def test_every_row_within_the_reach_of_a_point_is_among_its_pairs(neighbours: in
 def test_kept_distances_are_not_too_high_and_off_by_no_more_than_stated() -> None:
     features = crowded(1)
 
-    graph = NeighbourGraph.build(features, neighbours=50)
+    graph = graph_around(features, some_rows(2, SIZE, 50))
 
     excess = squared(features)[pairs_of(graph)] + graph.pairs.similarities
     assert excess.min() >= -1e-12
@@ -52,26 +54,57 @@ def test_kept_distances_are_not_too_high_and_off_by_no_more_than_stated() -> Non
     assert graph.error < 1e-4
 
 
-@pytest.mark.parametrize("neighbours", [8, 100])
-def test_a_point_reaches_about_as_many_rows_as_asked_for(neighbours: int) -> None:
-    features = clustered(2, 5000, 8)  # more than the rows by which the reach is found
+def test_a_point_reaches_its_nearest_centre_and_hardly_farther() -> None:
+    features, centres = crowded(3), some_rows(4, SIZE, 40)
 
-    graph = NeighbourGraph.build(features, neighbours=neighbours)
+    graph = graph_around(features, centres)
 
-    assert len(graph.pairs) / 5000 == pytest.approx(neighbours, rel=0.15)
+    nearest = squared(features)[centres].min(axis=0)
+    assert (graph.reach >= nearest + graph.error).all()
+    assert (graph.reach <= nearest + 3.0 * graph.error).all()
 
 
-def test_a_point_cannot_reach_more_rows_than_there_are() -> None:
-    graph = NeighbourGraph.build(spread(3, 40, 8), neighbours=1000)
+def test_distances_may_be_larger_than_exponentials_can_tell() -> None:
+    features = 100.0 * crowded(5)
 
-    assert 39 * 40 <= len(graph.pairs) <= 40 * 40
+    graph = graph_around(features, some_rows(6, SIZE, 40))
+
+    within = squared(features) < graph.reach - graph.error
+    assert within.sum() <= len(graph.pairs) <= 1.1 * within.sum()
+
+
+def test_there_is_no_graph_without_centres() -> None:
+    assert NeighbourGraph.around(crowded(0), NO_ROWS) is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_there_is_no_graph_that_needs_more_memory_than_there_is(scale: float) -> None:
+    features, centres = np.float32(scale) * crowded(7), some_rows(8, SIZE, 30)
+    needed = PAIR_BYTES * len(graph_around(features, centres).pairs)
+
+    assert NeighbourGraph.around(features, centres, memory=int(0.8 * needed)) is None
+    assert NeighbourGraph.around(features, centres, memory=int(1.2 * needed)) is not None
+
+
+def test_a_narrowed_graph_has_all_pairs_up_to_its_shorter_reach() -> None:
+    features, labeled = crowded(9), some_rows(10, SIZE, 90)
+    graph = graph_around(features, labeled[:30])
+    nearest = graph.squared_to_labels(features, labeled)
+
+    narrowed = graph.narrowed(nearest)
+
+    found = np.zeros((SIZE, SIZE), dtype=np.int64)
+    np.add.at(found, pairs_of(narrowed), 1)
+    assert (found[squared(features) < narrowed.reach - 1e-12] == 1).all()
+    assert found.max() == 1
+    assert len(narrowed.pairs) < 0.6 * len(graph.pairs)
+    np.testing.assert_array_equal(narrowed.squared_to_labels(features, labeled), nearest)
 
 
 @pytest.mark.parametrize("labels", [0, 1, 60])
 def test_labels_in_reach_are_found_with_their_exact_distance(labels: int) -> None:
-    features, labeled = crowded(4), np.zeros(SIZE, dtype=np.bool_)
-    labeled[some_rows(5, SIZE, labels)] = True
-    graph = NeighbourGraph.build(features, neighbours=30)
+    features, labeled = crowded(4), some_rows(5, SIZE, labels)
+    graph = graph_around(features, some_rows(6, SIZE, 60))
 
     found = graph.squared_to_labels(features, labeled)
 
@@ -86,9 +119,9 @@ def test_of_labels_that_are_almost_equally_far_the_nearest_counts() -> None:
     points = spread(13, 200, 8)
     labels = np.concatenate([points[:1] * np.float32(1.0 + step * 2e-7) for step in range(20)])
     features = np.concatenate([labels, points])
-    graph = NeighbourGraph.build(features, neighbours=220)
+    graph = graph_around(features, np.arange(1))
 
-    found = graph.squared_to_labels(features, np.arange(220) < 20)
+    found = graph.squared_to_labels(features, np.arange(20))
 
     nearest = squared(features)[:20].min(axis=0)
     known = np.isfinite(found)
@@ -98,7 +131,7 @@ def test_of_labels_that_are_almost_equally_far_the_nearest_counts() -> None:
 
 def test_all_pairs_nearer_than_a_distance_of_each_point_are_given() -> None:
     features, radius = crowded(6), 0.3
-    graph = NeighbourGraph.build(features, neighbours=60)
+    graph = graph_around(features, some_rows(7, SIZE, 20))
     limits = graph.reach * np.random.default_rng(7).random(SIZE)
 
     pairs = graph.nearer_than(limits, radius)
@@ -114,7 +147,7 @@ def test_all_pairs_nearer_than_a_distance_of_each_point_are_given() -> None:
 
 
 def test_of_a_point_with_the_limit_of_minus_infinity_there_are_no_pairs() -> None:
-    graph = NeighbourGraph.build(crowded(8), neighbours=20)
+    graph = graph_around(crowded(8), np.arange(20))
 
     pairs = graph.nearer_than(np.full(SIZE, -np.inf), radius=0.3)
 
@@ -123,14 +156,14 @@ def test_of_a_point_with_the_limit_of_minus_infinity_there_are_no_pairs() -> Non
 
 
 def test_the_same_pool_gives_the_same_graph() -> None:
-    first, second = (NeighbourGraph.build(crowded(9), neighbours=20) for _ in range(2))
+    first, second = (graph_around(crowded(9), np.arange(20)) for _ in range(2))
 
     np.testing.assert_allclose(first.reach, second.reach, atol=1e-5)
     assert first.error == second.error
 
 
 def test_a_graph_can_be_saved_and_loaded(tmp_path: Path) -> None:
-    graph = NeighbourGraph.build(crowded(10), neighbours=20)
+    graph = graph_around(crowded(10), np.arange(20))
 
     graph.save(tmp_path / "graph.npz")
     loaded = NeighbourGraph.load(tmp_path / "graph.npz")
@@ -148,7 +181,7 @@ def test_a_graph_can_be_saved_and_loaded(tmp_path: Path) -> None:
 )
 def test_a_broken_file_is_refused_with_the_way_out(tmp_path: Path, share: float) -> None:
     path = tmp_path / "graph.npz"
-    NeighbourGraph.build(spread(11, 40, 8), neighbours=5).save(path)
+    graph_around(spread(11, 40, 8), np.arange(5)).save(path)
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
 
     with pytest.raises(ModelError, match=r"is no neighbour graph .* Delete it"):
@@ -174,14 +207,14 @@ def test_a_file_without_all_arrays_is_refused(tmp_path: Path) -> None:
 def test_building_says_how_far_it_is() -> None:
     shares: list[float] = []
 
-    NeighbourGraph.build(spread(12, 1200, 4), on_progress=shares.append)
+    NeighbourGraph.around(spread(12, 1200, 4), np.arange(99), on_progress=shares.append)
 
     assert (np.diff(shares) >= 0.0).all()
     assert shares[-1] == 1.0
 
 
 def test_a_graph_of_another_pool_is_refused() -> None:
-    graph = NeighbourGraph.build(spread(0, 1_100, 8))
+    graph = graph_around(spread(0, 1_100, 8), np.arange(100))
     features = spread(0, 1_200, 8)
 
     with pytest.raises(ModelError, match="of 1100 rows, the pool has 1200"):

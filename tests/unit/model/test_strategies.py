@@ -1,11 +1,16 @@
+from dataclasses import replace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
+from model import Selection, select, strategies
 from model.arrays import UNLABELED, Features, Labels
 from model.errors import ModelError
 from model.kernels import PoolDistances
 from model.mlp import train_mlp
-from model.names import DEFAULT_STRATEGY, STRATEGY_NAMES
+from model.names import DEFAULT_STRATEGY, READS_GRAPH, STRATEGY_NAMES
+from model.neighbours import NeighbourGraph
 from model.situation import PAPERS, Situation
 from model.strategies import STRATEGIES
 
@@ -91,6 +96,25 @@ def test_distances_at_hand_change_nothing(name: str) -> None:
     prepared.distances = PoolDistances(prepared.features)
 
     assert STRATEGIES[name](plain, 9).rows.tolist() == STRATEGIES[name](prepared, 9).rows.tolist()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_strategies_that_read_a_neighbour_graph_are_named(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[object] = []
+    graph = object()
+    here = replace(situation(25), graph=cast(NeighbourGraph, graph))
+
+    def watched(*arrays: Any, graph: object, **options: Any) -> Selection:  # noqa: ANN401
+        given.append(graph)
+        return select(*arrays, **options)
+
+    monkeypatch.setattr(strategies, "select", watched)
+
+    STRATEGIES[name](here, 5)
+
+    assert given == ([graph] if name in READS_GRAPH else [])
 
 
 def test_margin_takes_the_items_between_two_classes() -> None:

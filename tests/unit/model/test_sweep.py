@@ -4,7 +4,7 @@ import pytest
 from model.gaussian_pool import BLOCK, GaussianPool
 from model.greedy import ignore
 from model.pairs import Pairs
-from model.sweep import GainsAlong, PairsAbove, sweep
+from model.sweep import GainsAlong, PairsAbove, share_above, sweep
 from tests.support import reference_arrays
 from tests.support.pools import clustered, some_rows, uncertainties
 
@@ -78,3 +78,15 @@ def test_the_share_that_is_done_grows_from_0_to_1(size: int) -> None:
 
     assert (np.diff([0.0, *shares, 1.0]) >= 0.0).all()
     assert len(shares) >= size // BLOCK
+
+
+@pytest.mark.parametrize("exponents", [False, True])
+def test_the_share_of_pairs_above_their_threshold_is_estimated(*, exponents: bool) -> None:
+    features = clustered(0, 900, 8)  # all are in the sample
+    pool = GaussianPool(features, 0.5)
+    thresholds = np.random.default_rng(3).random(900)
+
+    share = share_above(pool, np.log(thresholds) if exponents else thresholds, exponents=exponents)
+
+    kernel = reference_arrays.similarities(features, 0.5)
+    assert share == pytest.approx((kernel > thresholds).mean(), abs=1e-5)

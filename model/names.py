@@ -9,11 +9,12 @@ CLASSIFIERS: dict[str, str] = {
 }
 
 LINEAR_ONLY = ("alfa-mix",)  # strategies that need the gradients of the linear classifier
-READS_GRAPH = (  # strategies that are sooner done with a neighbour graph
+BY_COVERAGE = (  # strategies that go by coverage alone while there are no labels
     *("uherding", "uherding-paper", "uherding-entropy", "uherding-confidence"),
     *("uherding-no-temperature", "uherding-no-radius", "uherding-fixed"),
-    *("maxherding", "weighted-kmeans", "alfa-mix"),
+    "maxherding",
 )
+READS_GRAPH = (*BY_COVERAGE, "weighted-kmeans", "alfa-mix")  # sooner done with a neighbour graph
 DEFAULT_STRATEGY = "uherding"
 STRATEGY_NAMES: dict[str, str] = {
     "uherding": "Uncertainty Herding with margins: covers what the classifier is unsure of.",

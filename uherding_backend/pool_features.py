@@ -54,13 +54,14 @@ class PoolFeatures:
     def pool(self) -> Pool:
         """The whole pool; an unreadable image is recorded with its reason and left out."""
         loader = ImageLoader(self.store, self.project, self.source)
-        extractor = ProjectExtractor(self.store, self.options, loader, self.progress).get(
-            self.store.pool.items(self.project)
-        )
         items = self.store.pool.items(self.project)
-        if missing := self._missing(extractor, items):
+        extractor = ProjectExtractor(self.store, self.options, loader, self.progress).get(items)
+        if self._missing(extractor, items):
+            items = self.store.pool.items(self.project)  # learning may have fetched some
             for chunk in loader.load(
-                missing, extractor.image_size, lambda done: self.progress("features", done)
+                self._missing(extractor, items),
+                extractor.image_size,
+                lambda done: self.progress("features", done),
             ):
                 embed(self.store, self.project, extractor, chunk.items, chunk.images)
             items = self.store.pool.items(self.project)

@@ -12,12 +12,13 @@ from model.arrays import UNLABELED, Images, Rows
 from model.arrays import Labels as RowLabels
 from model.classifiers import trainer
 from model.duplicates import NOT_A_COPY
-from model.names import FINETUNE, READS_GRAPH
+from model.names import BY_COVERAGE, FINETUNE, READS_GRAPH
 from model.neighbours import NeighbourGraph
 from model.networks import checked_start
 from model.pipeline import Ranking, rank_pool
-from model.strategies import STRATEGIES
+from model.strategies import STRATEGIES, Strategy
 from uherding_backend.auditing import drawn_share, next_drawn, set_apart
+from uherding_backend.first_choice import FirstChoice
 from uherding_backend.image_loading import ImageLoader
 from uherding_backend.images_source import ImageSource
 from uherding_backend.insights import Material, insights
@@ -153,7 +154,7 @@ class RoundRunner(QueueSwitch):
             class_count=len(given.schema.classes),
             count=options.queue_size - drawn_share(options.queue_size, options.audit_fraction),
             candidates=candidates,
-            strategy=STRATEGIES[options.strategy],
+            strategy=self._strategy(options.strategy),
             inputs=images,
             fit=how.fit,
             adaptation=how.adaptation,
@@ -164,6 +165,11 @@ class RoundRunner(QueueSwitch):
         )
         self.stopwatch.seconds.update(ranking.seconds)
         return ranking
+
+    def _strategy(self, name: str) -> Strategy:
+        if name not in BY_COVERAGE:
+            return STRATEGIES[name]
+        return FirstChoice(self.store.project_dir(self.project.id), name)
 
     def _graph(self, given: Given, labeled: Rows) -> NeighbourGraph | None:
         pays = graph_pays(len(given.pool.features), len(labeled))

@@ -1,0 +1,78 @@
+"""The choice from a pool without labels: made once, because nothing but the images decides it.
+
+Until the first label, rounds are made because the label config was edited or options were changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from model.greedy import Selection
+from model.situation import Situation
+from model.strategies import STRATEGIES
+
+log = logging.getLogger(__name__)
+
+FILE = "first-choice.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstChoice:
+    """A strategy that goes by coverage alone while there are no labels, with a memory.
+
+    Attributes:
+        directory: Where the project keeps its files.
+        name: Of the strategy, one of BY_COVERAGE.
+    """
+
+    directory: Path
+    name: str
+
+    def __call__(self, situation: Situation, count: int) -> Selection:
+        """As the strategy chooses; from the file if it was asked the same before."""
+        if len(situation.labeled) > 0:
+            return STRATEGIES[self.name](situation, count)
+        question = self._digest(situation, count)
+        chosen = self._read(question)
+        if chosen is None:
+            chosen = STRATEGIES[self.name](situation, count)
+            self._write(question, chosen)
+        return chosen
+
+    def _digest(self, situation: Situation, count: int) -> str:
+        """Of all that the choice depends on."""
+        digest = hashlib.blake2b(f"{self.name} {count}".encode(), digest_size=16)
+        digest.update(np.ascontiguousarray(situation.features).data)
+        digest.update(np.ascontiguousarray(situation.available).data)
+        return digest.hexdigest()
+
+    def _read(self, question: str) -> Selection | None:
+        path = self.directory / FILE
+        if not path.exists():
+            return None
+        try:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                if str(file["question"]) != question:
+                    return None
+                return Selection(file["rows"], file["gains"], error=float(file["error"]))
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            log.warning("%s cannot be read (%s); choosing again", path, error)
+            return None
+
+    def _write(self, question: str, chosen: Selection) -> None:
+        unfinished = (self.directory / FILE).with_suffix(".tmp")
+        with unfinished.open("wb") as file:
+            np.savez(
+                file,
+                question=np.array(question),
+                rows=chosen.rows,
+                gains=chosen.gains,
+                error=np.array(chosen.error),
+            )
+        unfinished.replace(self.directory / FILE)

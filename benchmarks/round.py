@@ -1,12 +1,13 @@
 """The whole round against a real Label Studio: from the last label to the queue that it shows.
 
-    .venv/bin/python -m benchmarks.round [--items 20000] [--labels 100,1000] [--output FILE.md]
+    .venv/bin/python -m benchmarks.round [--items 20000] [--labels 50,100,1000] [--output FILE.md]
 
 Starts Label Studio and `uherding serve` in a temporary directory, makes a project, has its features
-extracted once (told apart), and then times rounds: one without labels, and one for each number of
-labels, which begins when an annotator submits the last of them. All labels but the last are written
-while the webhook is switched off, so that they make no round due. The images are those of the demo,
-shifted and mirrored. Label Studio must be installed (`make label-studio`).
+extracted and its first queue chosen once (told apart), and then times rounds: one without labels,
+as an edited label config makes it due, and one for each number of labels, which begins when an
+annotator submits the last of them. All labels but the last are written while the webhook is
+switched off, so that they make no round due. The images are those of the demo, shifted and
+mirrored. Label Studio must be installed (`make label-studio`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ clock = time.time  # noqa: TID251 - the clock that the backend is given too
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--items", type=int, default=20_000)
-    parser.add_argument("--labels", default="100,1000", help="numbers of labels, ascending")
+    parser.add_argument("--labels", default="50,100,1000", help="numbers of labels, ascending")
     parser.add_argument("--output", type=Path, help="also write the tables into this file")
     program = Path(".labelstudio/venv/bin/label-studio")
     parser.add_argument("--label-studio", type=Path, default=program)

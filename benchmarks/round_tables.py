@@ -81,9 +81,10 @@ def notes(first: Round, health_seconds: float, deleting: float) -> str:
     seconds = first.report["seconds"]
     return (
         f"\nNot part of it: `uherding serve` answered /health after {health_seconds:.1f} s; "
-        f"extracting the features (`{first.report['features']}`) took {seconds['features']:.0f} s, "
-        "once; deleting an old queue, later while nobody labels, is one call of Label Studio that "
-        f"took {deleting:.1f} s.\n"
+        f"in the first round extracting the features (`{first.report['features']}`) took "
+        f"{seconds['features']:.0f} s, choosing {seconds['selection']:.1f} s and, after the "
+        f"switch, looking ahead {seconds.get('preparing', 0.0):.1f} s; deleting an old queue, "
+        f"later while nobody labels, is one call of Label Studio that took {deleting:.1f} s.\n"
     )
 
 

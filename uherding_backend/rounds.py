@@ -24,11 +24,13 @@ from uherding_backend.images_source import ImageSource
 from uherding_backend.insights import Material, insights
 from uherding_backend.label_config import LabelSchema, parse_label_config
 from uherding_backend.labels import Labels, TaskId, resolve
+from uherding_backend.labelstudio import ProjectState
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
 from uherding_backend.pool_graph import PoolGraph, graph_pays
 from uherding_backend.pool_images import pool_images
+from uherding_backend.pool_tasks import TasksKnown, known_tasks
 from uherding_backend.queue_switch import QueueSwitch
 from uherding_backend.reports import queue_entries, round_report
 from uherding_backend.store.project_records import Sighting
@@ -40,6 +42,7 @@ class Given:
     """What a round was given to rank.
 
     Attributes:
+        tasks: How it is known which tasks there are.
         apart: The audit slice: tasks that are not trained on.
     """
 
@@ -47,6 +50,7 @@ class Given:
     options: Options
     labels: Labels
     pool: Pool
+    tasks: TasksKnown
     apart: frozenset[TaskId] = frozenset()
 
     def trained_on(self) -> RowLabels:
@@ -71,23 +75,24 @@ class RoundRunner(QueueSwitch):
 
     def rank(self) -> None:
         """Everything up to the stored queue; nothing of it is visible to annotators."""
-        schema, options = self.read_project()
+        state, schema, options = self.read_project()
         labels = self.read_labels(schema)
-        pool = self.read_pool(schema, options)
-        given = self.set_apart(Given(schema, options, labels, pool))
+        tasks = self.read_tasks(schema, state.task_count)
+        pool = self.read_pool(options)
+        given = self.set_apart(Given(schema, options, labels, pool, tasks))
         images = self.read_images(pool, labels, options)
         ranking = self.rank_pool(given, images)
         self.keep(given, ranking)
 
-    def read_project(self) -> tuple[LabelSchema, Options]:
-        """The label config as it is now, and the admin's options."""
+    def read_project(self) -> tuple[ProjectState, LabelSchema, Options]:
+        """The project and its label config as they are now, and the admin's options."""
         with self.step("labels"):
             self.store.projects.changes_taken_in(self.project.id)
             state = self.studio.project(self.project.id)
             seen = Sighting(state.title, state.label_config, state.sampling)
             self.store.projects.looked(self.project.id, self.clock(), seen)
             schema = parse_label_config(state.label_config)
-        return schema, Options.of(self.settings, self.project.options)
+        return state, schema, Options.of(self.settings, self.project.options)
 
     def read_labels(self, schema: LabelSchema) -> Labels:
         """The labels by the export, which is the truth; webhooks were only hints."""
@@ -96,11 +101,17 @@ class RoundRunner(QueueSwitch):
             self.store.pool.replace_annotations(self.project.id, annotations)
             return resolve(annotations, schema.classes)
 
-    def read_pool(self, schema: LabelSchema, options: Options) -> Pool:
-        """The tasks' features; only what is new is computed."""
+    def read_tasks(self, schema: LabelSchema, count: int) -> TasksKnown:
+        """Take over Label Studio's tasks, unless nothing tells that they changed."""
+        now, key = self.clock(), schema.data_key
+        if known := known_tasks(self.store, self.round, key, count, now):
+            return known
         with self.step("tasks"):
-            images = self.studio.images(self.project.id, schema.data_key)
-            self.store.pool.replace_items(self.project.id, images)
+            self.store.pool.replace_items(self.project.id, self.studio.images(self.project.id, key))
+        return TasksKnown(key, now)
+
+    def read_pool(self, options: Options) -> Pool:
+        """The tasks' features; only what is new is computed."""
         with self.step("features"):
             return PoolFeatures(
                 self.store,
@@ -205,7 +216,7 @@ class RoundRunner(QueueSwitch):
                 version=self.new_version(),
                 queue=queue,
                 labels=given.labels.classes,
-                report=self.stopwatch.added_to(report),
+                report=self.stopwatch.added_to(report | given.tasks.report()),
                 insights=found,
             )
 

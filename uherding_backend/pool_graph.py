@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ IMAGES_PER_LABEL = 50  # with fewer labels, pools that take minutes to compare a
 SMALLER = 0.5  # share of its pairs at which a graph is written anew
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PoolGraph:
     """One project's pool.
 
@@ -81,7 +82,7 @@ class PoolGraph:
         graph.save(unfinished)
         unfinished.replace(self._path)
 
-    @property
+    @cached_property
     def _path(self) -> Path:
         digest = hashlib.blake2b(np.ascontiguousarray(self.features).data, digest_size=12)
         return self.directory / f"neighbours-{digest.hexdigest()}.npz"

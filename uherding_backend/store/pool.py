@@ -34,6 +34,9 @@ class Item:
     problem: str
 
 
+ITEMS = "SELECT task_id, image, content_hash, problem FROM items"  # in the order of Item
+
+
 class PoolStore:
     """Tasks and annotations; Label Studio holds the truth, this is the copy to compute with."""
 
@@ -66,18 +69,18 @@ class PoolStore:
     def items(self, project: ProjectId) -> list[Item]:
         """The project's tasks by id: their position is the pool row that `model` sees."""
         return [
-            _item(row)
+            Item(*row)
             for row in self._database.rows(
-                "SELECT * FROM items WHERE project_id = ? ORDER BY task_id", project
+                f"{ITEMS} WHERE project_id = ? ORDER BY task_id", project
             )
         ]
 
     def unreadable(self, project: ProjectId, limit: int) -> list[Item]:
         """Some of the items whose images cannot be used, by task id."""
         return [
-            _item(row)
+            Item(*row)
             for row in self._database.rows(
-                "SELECT * FROM items INDEXED BY unreadable_items "
+                f"{ITEMS} INDEXED BY unreadable_items "
                 "WHERE project_id = ? AND problem != '' ORDER BY task_id LIMIT ?",
                 project,
                 limit,
@@ -91,10 +94,8 @@ class PoolStore:
 
     def item(self, project: ProjectId, task: TaskId) -> Item | None:
         """One task's image, or None if the task is not known."""
-        row = self._database.row(
-            "SELECT * FROM items WHERE project_id = ? AND task_id = ?", project, task
-        )
-        return _item(row) if row else None
+        row = self._database.row(f"{ITEMS} WHERE project_id = ? AND task_id = ?", project, task)
+        return Item(*row) if row else None
 
     def audit_tasks(self, project: ProjectId) -> frozenset[TaskId]:
         """The tasks that are set apart for the audit, labelled or not."""
@@ -152,10 +153,6 @@ class PoolStore:
                 "SELECT * FROM annotations WHERE project_id = ? ORDER BY id", project
             )
         ]
-
-
-def _item(row: sqlite3.Row) -> Item:
-    return Item(TaskId(row["task_id"]), row["image"], row["content_hash"], row["problem"])
 
 
 def _tasks_of(

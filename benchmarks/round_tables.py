@@ -11,7 +11,7 @@ from uherding_backend.store import Round
 
 QUEUE_SIZE = 3 * Settings().round_size  # as without options
 OURS, LABEL_STUDIO, AFTERWARDS = "ours", "Label Studio", "ours, after the switch"
-UNAWAITED = ("preparing", "map")  # steps after the switch
+UNAWAITED = ("map",)  # steps after the switch
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def notes(first: Round, health_seconds: float, deleting: float) -> str:
     return (
         f"\nNot part of it: `uherding serve` answered /health after {health_seconds:.1f} s; "
         f"in the first round extracting the features (`{first.report['features']}`) took "
-        f"{seconds['features']:.0f} s, choosing {seconds['selection']:.1f} s and, after the "
-        f"switch, looking ahead {seconds.get('preparing', 0.0):.1f} s; deleting an old queue, "
-        f"later while nobody labels, is one call of Label Studio that took {deleting:.1f} s.\n"
+        f"{seconds['features']:.0f} s and choosing {seconds['selection']:.1f} s; deleting an old "
+        "queue, later while nobody labels, is one call of Label Studio that took "
+        f"{deleting:.1f} s.\n"
     )
 
 

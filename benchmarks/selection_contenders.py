@@ -35,7 +35,10 @@ def ours(pool: Pool) -> Selection:
 def ours_with_graph_built(pool: Pool) -> Selection:
     from model.neighbours import NeighbourGraph
 
-    return ours(replace(pool, graph=NeighbourGraph.around(pool.features, pool.labeled)))
+    graph = NeighbourGraph.around(pool.features, pool.labeled)
+    if graph is None and len(pool.labeled) > 0:
+        raise SystemExit("There is no place for the graph.")
+    return ours(replace(pool, graph=graph))
 
 
 def bare_pass(pool: Pool) -> Selection:

@@ -5,7 +5,7 @@ raises it by its gain. `select` chooses how the gains are found; the picks are t
 
 | pool                                         | how the gains are found                         |
 |----------------------------------------------|-------------------------------------------------|
-| a neighbour graph is at hand, labels all over | pairs of the graph that are nearer than a label |
+| a neighbour graph and labels are at hand      | pairs of the graph that are nearer than a label |
 | all similarities fit into the memory          | kept                                            |
 | few pairs matter, because there are labels    | one sweep over all pairs, keeping those         |
 | many pairs matter                             | foreseen: picks are guessed, one sweep proves   |
@@ -56,7 +56,7 @@ def select(  # noqa: PLR0913 (only three are arrays; the rest have names at ever
         radius: Distance, in feature units, at which similarity has fallen to 1/e.
         candidates: False for rows that must not be chosen; they still want to be covered.
         distances: Of this pool, if they are at hand; the same rows are chosen sooner.
-        graph: Of this pool, if it is at hand; with many labels it saves nearly all the work.
+        graph: Of this pool, if it is at hand; with labels it saves nearly all the work.
         memory: Bytes that may be used beside the features, about; less takes longer.
         on_progress: Called with the share that is done.
     """

@@ -208,7 +208,7 @@ class GaussianPool:
         return np.exp(self.squared_to(labeled) * (-1.0 / self.radius**2))
 
     def squared_to(self, labeled: Rows) -> NDArray[np.float64]:
-        """Exact squared distance of every point to the nearest of these rows, of which are some."""
+        """Exact squared distance of every point to the nearest of these rows, at least one."""
         nearest = self._nearest(labeled)
         squared = np.empty(len(self.points))
         for block in blocks(len(self.points), self.features.shape[1]):

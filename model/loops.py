@@ -149,6 +149,40 @@ def lay_out(
         places[row] += counts[row]
 
 
+@compiled("Tuple((i8[::1], i4[::1], f4[::1]))(i8[::1], i4[::1], f4[::1], f8[::1])")
+def within(
+    starts: NDArray[np.int64],
+    points: NDArray[np.int32],
+    similarities: Floats,
+    squared: Doubles,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+    """The pairs of all rows that are nearer than a squared distance, which every point has.
+
+    Args:
+        starts: (rows + 1,), where the pairs of each row begin.
+        points: (pairs,).
+        similarities: (pairs,), minus their squared distances.
+        squared: Of all points.
+
+    Returns:
+        The same three of the pairs that are left.
+    """
+    begins = np.zeros(len(starts), dtype=np.int64)
+    for row in range(len(starts) - 1):
+        count = np.int64(0)
+        for pair in range(starts[row], starts[row + 1]):
+            count += np.int64(-similarities[pair] < squared[points[pair]])
+        begins[row + 1] = begins[row] + count
+    left_points = np.empty(begins[-1], dtype=np.int32)
+    left_similarities = np.empty(begins[-1], dtype=np.float32)
+    place = 0
+    for pair in range(starts[0], starts[-1]):
+        if -similarities[pair] < squared[points[pair]]:
+            left_points[place], left_similarities[place] = points[pair], similarities[pair]
+            place += 1
+    return begins, left_points, left_similarities
+
+
 @compiled("f8[::1](i8[::1], i8[::1], i4[::1], f4[::1], f8[::1], f8[::1])")
 def rises_of_pairs(
     begins: Rows,

@@ -9,7 +9,7 @@ CLASSIFIERS: dict[str, str] = {
 }
 
 LINEAR_ONLY = ("alfa-mix",)  # strategies that need the gradients of the linear classifier
-BY_COVERAGE = (  # strategies that go by coverage alone while there are no labels
+BY_COVERAGE = (  # strategies that choose alike, by coverage alone, while there are no labels
     *("uherding", "uherding-paper", "uherding-entropy", "uherding-confidence"),
     *("uherding-no-temperature", "uherding-no-radius", "uherding-fixed"),
     "maxherding",

@@ -1,8 +1,8 @@
 """A neighbour graph: for every point all rows that are nearer than its reach, made once.
 
-With labels all over the pool a row can cover a point better only if it is nearer to it than the
-nearest label. Where that label lies within the point's reach, the graph holds all such rows.
-Features never change and labels become more, so that one graph serves every later round.
+A row can cover a point better only if it is nearer to it than the nearest label. Where that label
+lies within the point's reach, the graph holds all such rows. Features never change and labels
+become more, so that one graph serves every later round.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,11 @@ from model.errors import ModelError
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
 from model.kernels import blocks
+from model.loops import within
 from model.pairs import PAIR_BYTES, Pairs
 from model.sweep import PairsAbove, share_above, sweep
 
-MEMORY = 1_600_000_000  # bytes that building may use beside the features
+MEMORY = 1_200_000_000  # bytes that building may use beside the features; using it, a third more
 MOST_OPEN = 0.05  # share of the points that may have no label within reach
 
 
@@ -104,12 +105,8 @@ class NeighbourGraph:
         return Pairs(near.starts, near.points, similarities)
 
     def _within(self, squared: NDArray[np.float64]) -> Pairs:
-        kept = -self.pairs.similarities < squared[self.pairs.points]
-        counts = np.add.reduceat(np.append(kept, False), self.pairs.starts[:-1], dtype=np.int64) * (
-            np.diff(self.pairs.starts) > 0
-        )
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        return Pairs(starts, self.pairs.points[kept], self.pairs.similarities[kept])
+        pairs = self.pairs
+        return Pairs(*within(pairs.starts, pairs.points, pairs.similarities, squared))
 
     def save(self, path: Path) -> None:
         """Write one file."""

@@ -74,7 +74,7 @@ def rank_pool(  # noqa: PLR0913 (only two are arrays; the rest have names at eve
         fit: How the classifier is trained.
         adaptation: How temperature and radius follow the labels.
         seed: Decides what is left to chance, as which labels are held out together.
-        graph: Of the features, if it is at hand: with many labels it makes selection short.
+        graph: Of the features, if it is at hand: with labels it makes selection short.
         on_step: Called with the name of each step as it begins.
         on_progress: Called with the share of the selection that is done.
     """

@@ -9,8 +9,6 @@ from uherding_backend.store import Project, Round, RoundState, Store
 
 FIRST_RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 600.0
-NEW_LABELS = "new labels"
-LEFT_IN_QUEUE = "tasks left in the queue"
 
 
 def due(store: Store, project: Project, options: Options, now: float) -> str | None:
@@ -29,17 +27,12 @@ def due(store: Store, project: Project, options: Options, now: float) -> str | N
         return "tasks or label config changed"
     arrived = store.counts.get(project.id).new_labels
     if arrived >= options.round_size:
-        return f"{arrived} {NEW_LABELS}"
+        return f"{arrived} new labels"
     queued = [entry.task for entry in store.rounds.queue(published.id)]
     waiting = len(queued) - len(store.pool.answered(project.id, queued))
     if waiting <= options.low_water and published.report.get("left_out", 0) > 0:
-        return f"only {waiting} {LEFT_IN_QUEUE}"
+        return f"only {waiting} tasks left in the queue"
     return None
-
-
-def made_by_labels(reason: str) -> bool:
-    """Whether nothing but new labels made a round due."""
-    return reason.endswith((NEW_LABELS, LEFT_IN_QUEUE))
 
 
 def _retry_reason(latest: Sequence[Round], now: float) -> str | None:

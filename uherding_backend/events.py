@@ -29,6 +29,7 @@ class Hint(Enum):
     ANNOTATION_SAVED = "annotation saved"
     ANNOTATIONS_DELETED = "annotations deleted"
     LOOK = "look at the project"
+    TASKS = "look at the project, whose tasks are not what they were"
     TRAIN = "start a round"
 
 
@@ -37,8 +38,8 @@ _HINTS = {
     "ANNOTATION_UPDATED": Hint.ANNOTATION_SAVED,
     "ANNOTATIONS_CREATED": Hint.LOOK,
     "ANNOTATIONS_DELETED": Hint.ANNOTATIONS_DELETED,
-    "TASKS_CREATED": Hint.LOOK,
-    "TASKS_DELETED": Hint.LOOK,
+    "TASKS_CREATED": Hint.TASKS,
+    "TASKS_DELETED": Hint.TASKS,
     "PROJECT_UPDATED": Hint.LOOK,
     "START_TRAINING": Hint.TRAIN,
 }

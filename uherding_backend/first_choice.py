@@ -14,12 +14,14 @@ from zipfile import BadZipFile
 import numpy as np
 
 from model.greedy import Selection
+from model.radius import DEFAULT_RADIUS
 from model.situation import Situation
 from model.strategies import STRATEGIES
 
 log = logging.getLogger(__name__)
 
 FILE = "first-choice.npz"
+VERSION = 1  # raise it when the same pool would be chosen from otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class FirstChoice:
 
     def _digest(self, situation: Situation, count: int) -> str:
         """Of all that the choice depends on."""
-        digest = hashlib.blake2b(f"{self.name} {count}".encode(), digest_size=16)
+        asked = f"{VERSION} {self.name} {DEFAULT_RADIUS} {count}"
+        digest = hashlib.blake2b(asked.encode(), digest_size=16)
         digest.update(np.ascontiguousarray(situation.features).data)
         digest.update(np.ascontiguousarray(situation.available).data)
         return digest.hexdigest()

@@ -6,20 +6,41 @@ can be built around these images before they are labelled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 
 import numpy as np
 
 from model.names import READS_GRAPH
+from uherding_backend.labels import ProjectId
 from uherding_backend.outcome import load_outcome, outcome_path
 from uherding_backend.pool_graph import PoolGraph, graph_pays
 from uherding_backend.project_extractor import stored_features
 from uherding_backend.store import Round, Store
 
+log = logging.getLogger(__name__)
+
 EXPECTED = 20  # labels of the next round that are counted on, at least
 
 
-def worth_looking_ahead(round_: Round) -> bool:
+def look_ahead(store: Store, project: ProjectId, round_size: int) -> None:
+    """Build the graph around the head of the queue; if that fails, the next round does it.
+
+    Args:
+        store: Everything that is kept.
+        project: Whose queue is shown now.
+        round_size: New labels that make the next round due.
+    """
+    published = store.rounds.last_published(project)
+    if published is None or not _worthwhile(published):
+        return
+    log.info("project %d: looking for near images, for the rounds to come", project)
+    try:
+        _prepare_graph(store, published, max(EXPECTED, round_size // 2))
+    except Exception:
+        log.exception("project %d: cannot look for near images", project)
+
+
+def _worthwhile(round_: Round) -> bool:
     """Whether the next round gains; those with labels have built their graph themselves."""
     report = round_.report
     return (
@@ -29,19 +50,9 @@ def worth_looking_ahead(round_: Round) -> bool:
     )
 
 
-def look_ahead(
-    store: Store, round_: Round, round_size: int, on_progress: Callable[[float], None]
-) -> None:
-    """Build the graph around the head of the queue.
-
-    Args:
-        store: Everything that is kept.
-        round_: Whose queue is shown now.
-        round_size: New labels that make the next round due.
-        on_progress: Called with the share that is done.
-    """
+def _prepare_graph(store: Store, round_: Round, count: int) -> None:
     row_of = load_outcome(outcome_path(store, round_.project, round_.id)).tasks
     queue = [row_of[one.task] for one in store.rounds.queue(round_.id) if not one.audit]
-    expected = np.array(queue[: max(EXPECTED, round_size // 2)], dtype=np.int64)
     features = stored_features(store, round_, list(row_of))
-    PoolGraph(store.project_dir(round_.project), features, on_progress).prepare(expected)
+    expected = np.array(queue[:count], dtype=np.int64)
+    PoolGraph(store.project_dir(round_.project), features).prepare(expected)

@@ -13,19 +13,20 @@ import numpy as np
 
 from model.arrays import Features, Rows
 from model.errors import ModelError
+from model.greedy import ignore
 from model.large import EXACT_UP_TO
 from model.neighbours import MOST_OPEN, NeighbourGraph
 
 log = logging.getLogger(__name__)
 
 LEAST_IMAGES = 10_000  # below, a selection without a graph takes half a second
-IMAGES_PER_LABEL = 50  # with fewer labels, pools that take minutes to compare are estimated
+IMAGES_PER_LABEL = 50  # beyond EXACT_UP_TO, where comparing all images takes minutes
 SMALLER = 0.5  # share of its pairs at which a graph is written anew
 
 
 @dataclass(frozen=True)
 class PoolGraph:
-    """One project's pool.
+    """Finds, builds and keeps the graph of one project.
 
     Attributes:
         directory: Where the project keeps its files.
@@ -35,7 +36,7 @@ class PoolGraph:
 
     directory: Path
     features: Features
-    on_progress: Callable[[float], None]
+    on_progress: Callable[[float], None] = ignore
 
     def for_labels(self, labeled: Rows) -> NeighbourGraph | None:
         """From its file or else built around the labels; None if it would be too large."""

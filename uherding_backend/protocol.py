@@ -56,6 +56,7 @@ class Protocol:
         parse_label_config(label_config)
         Options.of(self.settings, extra_params)
         self._refuse_other_server(project, uid)
+        self._doubt_tasks_of_another(project, uid)
         own_token = bool(self.settings.label_studio_api_key)
         self.store.projects.connect(
             Connection(
@@ -83,10 +84,13 @@ class Protocol:
         if event is None or project is None or not project.active:
             return "ignored"
         now = self.clock()
-        self.store.projects.heard(project.id, now, look=event.hint is Hint.LOOK)
+        look = event.hint in (Hint.LOOK, Hint.TASKS)
+        self.store.projects.heard(project.id, now, look=look)
+        if event.hint in (Hint.TASKS, Hint.TRAIN):
+            self.store.projects.doubt_tasks(project.id, now)
         if event.hint is Hint.TRAIN:
             self.store.rounds.request(project.id, "asked for with Start Training", now)
-        elif event.hint is not Hint.LOOK:
+        elif not look:
             self._note_annotations(project, event)
         return "recorded"
 
@@ -132,6 +136,12 @@ class Protocol:
         if project is None:
             raise UnknownProjectError(f"{uid!r} is not a Label Studio project id such as 12.179.")
         return project
+
+    def _doubt_tasks_of_another(self, project: ProjectId, uid: str) -> None:
+        """A project that is connected again may be one of another server."""
+        known = self.store.projects.find(project)
+        if known is not None and (known.uid != uid or not known.active):
+            self.store.projects.doubt_tasks(project, self.clock())
 
     def _refuse_other_server(self, project: ProjectId, uid: str) -> None:
         known = self.store.projects.find(project)

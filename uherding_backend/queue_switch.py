@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from uherding_backend.errors import LabelStudioError
 from uherding_backend.label_config import parse_label_config
-from uherding_backend.looking_ahead import look_ahead, worth_looking_ahead
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path
 from uherding_backend.pool_map import PoolMap
@@ -39,28 +37,17 @@ class QueueSwitch(RoundWork):
             return
         for call in calls:
             self._send(call)
-        self._look_ahead(stored)
         self._draw_map(stored)
         self._published(stored)
 
-    def _look_ahead(self, stored: Round) -> None:
-        if worth_looking_ahead(stored):
-            round_size = Options.of(self.settings, self.project.options).round_size
-            with self._unawaited("preparing", stored) as progress:
-                look_ahead(self.store, stored, round_size, progress)
-
     def _draw_map(self, stored: Round) -> None:
-        with self._unawaited("map", stored) as progress:
-            PoolMap(self.store, self.project.id, stored, progress).draw()
-
-    @contextmanager
-    def _unawaited(self, name: str, stored: Round) -> Iterator[Callable[[float], None]]:
-        """A step after the switch: annotators wait neither for it nor for its failure."""
-        with self.step(name):
+        """After the switch: annotators do not wait for it."""
+        with self.step("map"):
+            step = CurrentStep(self.progress, "map")
             try:
-                yield CurrentStep(self.progress, name).progress
+                PoolMap(self.store, self.project.id, stored, step.progress).draw()
             except Exception:
-                log.exception("project %d: round %d: no %s", self.project.id, stored.id, name)
+                log.exception("project %d: round %d has no map", self.project.id, stored.id)
 
     def _calls(self, stored: Round) -> list[Upload | Switch] | None:
         queue = self.store.rounds.queue(stored.id)

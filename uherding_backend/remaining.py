@@ -8,7 +8,7 @@ from uherding_backend.store import Round
 
 STEPS = (
     *("labels", "tasks", "features", "images", "neighbours", "classifier", "calibration"),
-    *("selection", "insights", "storing", "uploading", "switching", "preparing", "map"),
+    *("selection", "insights", "storing", "uploading", "switching", "map"),
 )
 TELLING = 0.05  # of a step must be done before its own pace says anything
 # Steps that only the first round has, told by how their names begin.

@@ -25,14 +25,16 @@ from uherding_backend.insights import Material, insights
 from uherding_backend.label_config import LabelSchema, parse_label_config
 from uherding_backend.labels import Labels, TaskId, resolve
 from uherding_backend.labelstudio import ProjectState
+from uherding_backend.looking_ahead import look_ahead
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
 from uherding_backend.pool_graph import PoolGraph, graph_pays
 from uherding_backend.pool_images import pool_images
-from uherding_backend.pool_tasks import TasksKnown, known_tasks
+from uherding_backend.pool_tasks import tasks_are_known
 from uherding_backend.queue_switch import QueueSwitch
 from uherding_backend.reports import queue_entries, round_report
+from uherding_backend.store.pool import Listing
 from uherding_backend.store.project_records import Sighting
 from uherding_backend.training import CurrentStep, training
 
@@ -42,7 +44,6 @@ class Given:
     """What a round was given to rank.
 
     Attributes:
-        tasks: How it is known which tasks there are.
         apart: The audit slice: tasks that are not trained on.
     """
 
@@ -50,7 +51,6 @@ class Given:
     options: Options
     labels: Labels
     pool: Pool
-    tasks: TasksKnown
     apart: frozenset[TaskId] = frozenset()
 
     def trained_on(self) -> RowLabels:
@@ -72,27 +72,30 @@ class RoundRunner(QueueSwitch):
         if not self.round.version:
             self.rank()
         self.publish()  # of queue_switch.py
+        round_size = Options.of(self.settings, self.project.options).round_size
+        look_ahead(self.store, self.project.id, round_size)
 
     def rank(self) -> None:
         """Everything up to the stored queue; nothing of it is visible to annotators."""
-        state, schema, options = self.read_project()
+        state = self.read_project()
+        schema = parse_label_config(state.label_config)
+        options = Options.of(self.settings, self.project.options)
         labels = self.read_labels(schema)
-        tasks = self.read_tasks(schema, state.task_count)
+        self.read_tasks(schema, state.task_count)
         pool = self.read_pool(options)
-        given = self.set_apart(Given(schema, options, labels, pool, tasks))
+        given = self.set_apart(Given(schema, options, labels, pool))
         images = self.read_images(pool, labels, options)
         ranking = self.rank_pool(given, images)
         self.keep(given, ranking)
 
-    def read_project(self) -> tuple[ProjectState, LabelSchema, Options]:
-        """The project and its label config as they are now, and the admin's options."""
+    def read_project(self) -> ProjectState:
+        """The project as it is in Label Studio now."""
         with self.step("labels"):
             self.store.projects.changes_taken_in(self.project.id)
             state = self.studio.project(self.project.id)
             seen = Sighting(state.title, state.label_config, state.sampling)
             self.store.projects.looked(self.project.id, self.clock(), seen)
-            schema = parse_label_config(state.label_config)
-        return state, schema, Options.of(self.settings, self.project.options)
+        return state
 
     def read_labels(self, schema: LabelSchema) -> Labels:
         """The labels by the export, which is the truth; webhooks were only hints."""
@@ -101,14 +104,14 @@ class RoundRunner(QueueSwitch):
             self.store.pool.replace_annotations(self.project.id, annotations)
             return resolve(annotations, schema.classes)
 
-    def read_tasks(self, schema: LabelSchema, count: int) -> TasksKnown:
+    def read_tasks(self, schema: LabelSchema, count: int) -> None:
         """Take over Label Studio's tasks, unless nothing tells that they changed."""
-        now, key = self.clock(), schema.data_key
-        if known := known_tasks(self.store, self.round, key, count, now):
-            return known
+        project, key, now = self.project.id, schema.data_key, self.clock()
+        if tasks_are_known(self.store, project, key, count, now):
+            return
         with self.step("tasks"):
-            self.store.pool.replace_items(self.project.id, self.studio.images(self.project.id, key))
-        return TasksKnown(key, now)
+            images = self.studio.images(project, key)
+            self.store.pool.replace_items(project, images, Listing(key, now))
 
     def read_pool(self, options: Options) -> Pool:
         """The tasks' features; only what is new is computed."""
@@ -216,7 +219,7 @@ class RoundRunner(QueueSwitch):
                 version=self.new_version(),
                 queue=queue,
                 labels=given.labels.classes,
-                report=self.stopwatch.added_to(report | given.tasks.report()),
+                report=self.stopwatch.added_to(report),
                 insights=found,
             )
 

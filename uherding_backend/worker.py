@@ -160,13 +160,16 @@ class Worker:
             RoundRunner(self.store, self.settings, studio, project, round_, self.clock, watch).run()
         except (UHerdingError, ModelError) as error:
             log.warning("project %d: round %d failed: %s", round_.project, round_.id, error)
-            self.store.rounds.failed(round_.id, str(error), self.clock())
+            self._failed(round_, str(error))
         except Exception as error:
             log.exception("project %d: round %d failed", round_.project, round_.id)
             advice = "This is a fault of the backend; the worker's log has the details."
-            self.store.rounds.failed(
-                round_.id, f"{type(error).__name__}: {error}. {advice}", self.clock()
-            )
+            self._failed(round_, f"{type(error).__name__}: {error}. {advice}")
+
+    def _failed(self, round_: Round, error: str) -> None:
+        """Tasks that were deleted meanwhile may be the reason: the next round lists them anew."""
+        self.store.projects.doubt_tasks(round_.project, self.clock())
+        self.store.rounds.failed(round_.id, error, self.clock())
 
     @contextmanager
     def _alone(self, stop: threading.Event) -> Iterator[None]:

@@ -126,4 +126,13 @@ MIGRATIONS = (
     CREATE INDEX published_rounds ON rounds (project_id, finished_at, id)
         WHERE state = 'published'
     """,
+    # 4: when Label Studio last listed a project's tasks, and when that came into doubt
+    """
+    CREATE TABLE listings (
+        project_id INTEGER PRIMARY KEY,
+        data_key TEXT NOT NULL,
+        at REAL NOT NULL
+    );
+    ALTER TABLE projects ADD COLUMN tasks_doubted_at REAL NOT NULL DEFAULT 0
+    """,
 )

@@ -34,6 +34,20 @@ class Item:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How a project's items came to be known.
+
+    Attributes:
+        data_key: Where a task's data has its image.
+        at: When Label Studio was asked for them, in seconds since the epoch.
+    """
+
+    data_key: str
+    at: float
+
+
+UNDATED = Listing("", 0.0)
 ITEMS = "SELECT task_id, image, content_hash, problem FROM items"  # in the order of Item
 
 
@@ -43,7 +57,9 @@ class PoolStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def replace_items(self, project: ProjectId, images: Mapping[TaskId, str]) -> None:
+    def replace_items(
+        self, project: ProjectId, images: Mapping[TaskId, str], listing: Listing = UNDATED
+    ) -> None:
         """Take over Label Studio's tasks; an unchanged address keeps its hash."""
         with self._database.writing() as connection:
             known = {
@@ -65,6 +81,15 @@ class PoolStore:
                 ],
             )
             count_tasks(connection, project, len(images))
+            connection.execute(
+                "INSERT OR REPLACE INTO listings (project_id, data_key, at) VALUES (?, ?, ?)",
+                (project, listing.data_key, listing.at),
+            )
+
+    def listing(self, project: ProjectId) -> Listing | None:
+        """How the stored items came to be known; None before the first."""
+        row = self._database.row("SELECT data_key, at FROM listings WHERE project_id = ?", project)
+        return Listing(*row) if row else None
 
     def items(self, project: ProjectId) -> list[Item]:
         """The project's tasks by id: their position is the pool row that `model` sees."""

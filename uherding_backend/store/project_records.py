@@ -75,6 +75,7 @@ class Project:
         looked_at: When the project was last looked at, in seconds since the epoch.
         sampling: The task sampling that the last look found.
         tasks_changed: Label Studio's tasks or label config differ from those of the last round.
+        tasks_doubted_at: When there was last a sign that Label Studio's tasks may have changed.
         reasserted: The foreign model_version that was already replaced by ours once.
         extractor: The feature extractor in use.
     """
@@ -97,6 +98,7 @@ class Project:
     looked_at: float
     sampling: str
     tasks_changed: bool
+    tasks_doubted_at: float
     reasserted: str
     extractor: ExtractorInUse
     chosen: Mapping[str, Any]
@@ -124,6 +126,7 @@ def project_of(row: sqlite3.Row) -> Project:
         looked_at=row["looked_at"],
         sampling=row["sampling"],
         tasks_changed=bool(row["tasks_changed"]),
+        tasks_doubted_at=row["tasks_doubted_at"],
         reasserted=row["reasserted"],
         extractor=ExtractorInUse(**json.loads(row["extractor"])),
         chosen=json.loads(row["chosen"]),

@@ -104,15 +104,24 @@ class ProjectStore:
             "UPDATE projects SET heard_at = ?, look = look OR ? WHERE id = ?", now, look, project
         )
 
+    def doubt_tasks(self, project: ProjectId, now: float) -> None:
+        """The tasks may have changed: the next round must list them."""
+        self._database.write("UPDATE projects SET tasks_doubted_at = ? WHERE id = ?", now, project)
+
     def looked(self, project: ProjectId, now: float, seen: Sighting) -> None:
         """Record what a look found; ``changed`` stays set until a round has taken it in."""
         with self._database.writing() as connection:
             connection.execute(
                 """
                 UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?,
-                    sampling = ?, tasks_changed = tasks_changed OR ? WHERE id = ?
+                    sampling = ?, tasks_changed = tasks_changed OR ?,
+                    tasks_doubted_at = CASE WHEN ? THEN ? ELSE tasks_doubted_at END
+                WHERE id = ?
                 """,
-                (now, seen.title, seen.label_config, seen.sampling, seen.changed, project),
+                (
+                    *(now, seen.title, seen.label_config, seen.sampling),
+                    *(seen.changed, seen.changed, now, project),
+                ),
             )
             follow_label_config(connection, project)
 

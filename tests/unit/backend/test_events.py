@@ -40,8 +40,8 @@ def test_deleted_annotations_are_named_by_their_ids() -> None:
 @pytest.mark.parametrize(
     ("action", "hint"),
     [
-        ("TASKS_CREATED", Hint.LOOK),
-        ("TASKS_DELETED", Hint.LOOK),
+        ("TASKS_CREATED", Hint.TASKS),
+        ("TASKS_DELETED", Hint.TASKS),
         ("PROJECT_UPDATED", Hint.LOOK),
         ("ANNOTATIONS_CREATED", Hint.LOOK),
         ("START_TRAINING", Hint.TRAIN),

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 
 import pytest
 
@@ -19,10 +18,10 @@ from tests.support.builders import (
     webhook_payload,
 )
 from tests.support.fake_label_studio import FakeLabelStudio, Killed
+from uherding_backend.changing import Changes
 from uherding_backend.errors import LabelStudioError
 from uherding_backend.images_source import ImageSource
 from uherding_backend.labels import ProjectId, TaskId
-from uherding_backend.pool_tasks import TRUSTED_SECONDS
 from uherding_backend.protocol import Protocol
 from uherding_backend.store import Round, RoundState, Store
 from uherding_backend.store.database import Database
@@ -261,42 +260,25 @@ def test_rounds_that_labels_make_due_do_not_list_the_tasks_again(
     assert studio.calls.count("images") == 1
     assert [report["labels"] for report in reports] == [0, 6, 12]
     assert {report["pool"] for report in reports} == {30}
-    assert {report["tasks_read_at"] for report in reports} == {reports[0]["tasks_read_at"]}
     assert "tasks" not in reports[-1]["seconds"]
 
 
-def tasks_are_added(studio: FakeLabelStudio, clock: Clock) -> None:
-    studio.add_tasks(pictures(1, first=101))
-
-
-def an_hour_goes_by(studio: FakeLabelStudio, clock: Clock) -> None:
-    clock.now += TRUSTED_SECONDS
-
-
-def images_move(studio: FakeLabelStudio, clock: Clock) -> None:
-    studio.projects[1].label_config = LABEL_CONFIG.replace("$image", "$picture")
-
-
-def the_round_fails(studio: FakeLabelStudio, clock: Clock) -> None:
-    studio.fail("upload_predictions")
-
-
-@pytest.mark.parametrize("change", [tasks_are_added, an_hour_goes_by, images_move, the_round_fails])
-def test_the_tasks_are_listed_again_when_they_may_have_changed(
-    worker: Worker,
-    studio: FakeLabelStudio,
-    clock: Clock,
-    change: Callable[[FakeLabelStudio, Clock], None],
+def test_as_many_tasks_as_before_are_listed_again_when_they_are_others(
+    worker: Worker, studio: FakeLabelStudio, clock: Clock
 ) -> None:
     connected(worker.store)
     worker.step()
+    protocol = Protocol(worker.store, worker.settings, clock, lambda _: studio)
+    del studio.projects[1].tasks[TaskId(30)]
+    (added,) = studio.add_tasks(pictures(1, first=101))
+    clock.now += 1.0
+    protocol.webhook(webhook_payload("TASKS_DELETED"))
     label(studio, 6)
-    change(studio, clock)
 
-    for _ in range(2):
-        poll(worker, clock)
+    poll(worker, clock)
 
-    assert studio.calls.count("images") > 1
+    assert latest(worker).reason == "6 new labels"
+    assert added in [item.task for item in worker.store.pool.items(PROJECT)]
 
 
 def test_whoever_asks_for_a_round_gets_the_tasks_as_they_are(
@@ -304,7 +286,8 @@ def test_whoever_asks_for_a_round_gets_the_tasks_as_they_are(
 ) -> None:
     connected(worker.store)
     worker.step()
-    worker.store.rounds.request(PROJECT, "asked for by Ann", clock())
+    clock.now += 1.0
+    Changes(worker.settings, worker.store, clock).request_round(PROJECT, "user", "Ann")
 
     worker.step()
 

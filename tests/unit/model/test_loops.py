@@ -89,6 +89,24 @@ def test_pairs_are_laid_out_behind_those_of_their_row(lay_out: Loop) -> None:
     assert places.tolist() == [3, 4, 7]
 
 
+@pytest.mark.parametrize("within", both(loops.within))
+@pytest.mark.parametrize("starts", [[0, 3, 3, 5], [0, 0, 0, 5], [0, 5, 5, 5]])
+def test_pairs_nearer_than_what_their_point_allows_are_left(
+    within: Loop, starts: list[int]
+) -> None:
+    points = np.array([0, 1, 2, 0, 2], dtype=np.int32)
+    similarities = np.array([-1.0, -1.0, -1.0, -3.0, 0.0], dtype=np.float32)
+
+    begins, left, kept = within(
+        np.array(starts), points, similarities, np.array([2.0, -np.inf, 1.0])
+    )
+
+    nearer = np.array([True, False, False, False, True])
+    assert left.tolist() == points[nearer].tolist()
+    assert kept.tolist() == similarities[nearer].tolist()
+    assert begins.tolist() == [int(nearer[:start].sum()) for start in starts]
+
+
 @pytest.mark.parametrize("rises", both(loops.rises_of_pairs))
 def test_rises_of_pairs_are_those_of_the_pairs_alone(rises: Loop) -> None:
     points = np.array([2, 0, 1, 2], dtype=np.int32)

@@ -72,8 +72,8 @@ def entrants(case: Case, dense_rows: int) -> Iterator[str]:
         yield from (READY, BUILT)
     if case.n <= PEER_ROWS:
         yield from (APRICOT, SUBMODLIB)
-        if plain:
-            yield SCIKIT_ACTIVEML
+        if plain and (case.labels == 0 or case.batch == BATCHES[0]):
+            yield SCIKIT_ACTIVEML  # minutes for each line
 
 
 def plan(sizes: tuple[int, ...], dense_rows: int, *, quick: bool) -> list[tuple[Case, str]]:

@@ -11,7 +11,7 @@ from model.errors import ModelError
 from model.foreseen import ForeseenCoverage
 from model.gaussian_pool import GaussianPool
 from model.greedy import Objective, Selection, maximise
-from model.neighbours import MOST_OPEN, NeighbourGraph
+from model.neighbours import BYTES_IN_USE, MOST_OPEN, NeighbourGraph
 from model.objectives import Covered, DenseCoverage, PairedCoverage, Weights
 from model.pairs import PAIR_BYTES, Pairs, merged
 from model.sweep import PairsAbove, share_above, sweep
@@ -52,7 +52,7 @@ def choose(
             f"{len(task.features)}; build it from these features."
         )
     on_progress = _never_back(on_progress)
-    selection = None if graph is None else _by_graph(task, graph)
+    selection = None if graph is None else _by_graph(task, graph, memory)
     if selection is None and len(task.features) > EXACT_UP_TO:
         selection = _by_sample(task, on_progress)
     if selection is None:
@@ -117,11 +117,13 @@ def _objective(
     )
 
 
-def _by_graph(task: Task, graph: NeighbourGraph) -> Selection | None:
+def _by_graph(task: Task, graph: NeighbourGraph, memory: int) -> Selection | None:
     """Pairs from the graph; points whose nearest label is out of reach meet all rows.
 
-    None if there are too many of these.
+    None if there are too many of these, or if there is no place for the pairs.
     """
+    if len(graph.pairs) * BYTES_IN_USE > memory:
+        return None
     squared = graph.squared_to_labels(task.features, task.labeled)
     open_points = np.flatnonzero(np.isinf(squared) & (task.weights > 0))
     if len(open_points) > MOST_OPEN * len(squared):

@@ -18,11 +18,12 @@ from model.errors import ModelError
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
 from model.kernels import blocks
-from model.loops import within
+from model.pair_loops import no_farther, shortest, within
 from model.pairs import PAIR_BYTES, Pairs
 from model.sweep import PairsAbove, share_above, sweep
 
-MEMORY = 1_200_000_000  # bytes that building may use beside the features; using it, a third more
+MEMORY = 1_000_000_000  # bytes that building may use beside the features
+BYTES_IN_USE = 20  # for every pair at most, beside the graph itself, while it is used
 MOST_OPEN = 0.05  # share of the points that may have no label within reach
 
 
@@ -80,33 +81,29 @@ class NeighbourGraph:
 
     def squared_to_labels(self, features: Features, labeled: Rows) -> NDArray[np.float64]:
         """Exact squared distance (n,) of every point to its nearest label, inf out of reach."""
-        places, _ = self.pairs.of_many(labeled)
-        labels = np.repeat(labeled, self.pairs.counts(labeled))
-        points = self.pairs.points[places]
-        lowest = -self.pairs.similarities[places].astype(np.float64)  # none is nearer than this
-        nearest = np.full(len(self.reach), np.inf)
-        np.minimum.at(nearest, points, lowest)
-        rivals = np.flatnonzero(lowest <= nearest[points] + self.error)
+        theirs = (*self.pairs.ends(labeled), self.pairs.points, self.pairs.similarities)
+        lowest = shortest(*theirs, len(self.reach))  # none is nearer than this
+        which, points = no_farther(*theirs, lowest + self.error)
         exact = np.full(len(self.reach), np.inf)
-        for part in blocks(len(rivals), features.shape[1]):
-            some = rivals[part]
-            differences = features[points[some]].astype(np.float64)
-            differences -= features[labels[some]]
+        for part in blocks(len(points), features.shape[1]):
+            differences = features[points[part]].astype(np.float64)
+            differences -= features[labeled[which[part]]]
             squared = np.einsum("nd,nd->n", differences, differences)
-            np.minimum.at(exact, points[some], squared)
-        exact[exact > self.reach - self.error] = np.inf
+            np.minimum.at(exact, points[part], squared)
+        exact[exact > self.reach - self.error] = np.inf  # another may be nearer, out of reach
         return exact
 
     def nearer_than(self, squared: NDArray[np.float64], radius: float) -> Pairs:
         """Pairs nearer than this at the point, with their similarities, which are not too low."""
         near = self._within(squared)
-        exponents = near.similarities * np.float32(1.0 / radius**2)
-        similarities = np.exp(np.minimum(exponents, 0.0)) * np.float32(1.0 + 1e-6)
-        return Pairs(near.starts, near.points, similarities)
+        values = near.similarities  # nobody else has them; a copy would take as much again
+        values *= np.float32(1.0 / radius**2)
+        np.exp(np.minimum(values, 0.0, out=values), out=values)
+        values *= np.float32(1.0 + 1e-6)
+        return near
 
     def _within(self, squared: NDArray[np.float64]) -> Pairs:
-        pairs = self.pairs
-        return Pairs(*within(pairs.starts, pairs.points, pairs.similarities, squared))
+        return Pairs(*within(*self.pairs.arrays(), squared))
 
     def save(self, path: Path) -> None:
         """Write one file."""

@@ -9,7 +9,7 @@ from model.arrays import NO_ROWS, Rows
 from model.gaussian_pool import GaussianPool
 from model.greedy import Gains
 from model.kernels import EXACT, Kernel, blocks
-from model.loops import rises_of_pairs
+from model.pair_loops import rises_of_pairs
 from model.pairs import Pairs
 
 Weights = NDArray[np.float64]  # (points,), how much each point counts

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from model.arrays import Rows
 from model.loops import lay_out
+from model.pair_loops import PairArrays, joined
 
 PAIR_BYTES = 12  # while pairs are being collected and put in order
 GROWTH = 8  # one in so many places is spare
@@ -27,30 +28,19 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.points)
 
+    def arrays(self) -> PairArrays:
+        """As loops take them."""
+        return self.starts, self.points, self.similarities
+
     def of(self, candidate: int) -> slice:
         """Where the pairs of one candidate lie."""
         turn = candidate if self.turns is None else int(self.turns[candidate])
         return slice(int(self.starts[turn]), int(self.starts[turn + 1]))
 
-    def counts(self, candidates: Rows) -> NDArray[np.int64]:
-        """How many pairs each of these candidates has."""
-        turns = self._turns_of(candidates)
-        return np.asarray(self.starts[turns + 1] - self.starts[turns])
-
     def ends(self, candidates: Rows) -> tuple[Rows, Rows]:
         """Where the pairs of each of these candidates begin and end."""
-        turns = self._turns_of(candidates)
+        turns = candidates if self.turns is None else self.turns[candidates]
         return self.starts[turns], self.starts[turns + 1]
-
-    def of_many(self, candidates: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the pairs of these candidates lie, and where each candidate's begin therein."""
-        counts = self.counts(candidates)
-        begins = np.concatenate([[0], np.cumsum(counts)])
-        shifts = np.repeat(self.starts[self._turns_of(candidates)] - begins[:-1], counts)
-        return np.arange(begins[-1]) + shifts, begins[:-1]
-
-    def _turns_of(self, candidates: Rows) -> Rows:
-        return candidates if self.turns is None else self.turns[candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +114,4 @@ class PairsBuilder:
 
 def merged(left: Pairs, right: Pairs) -> Pairs:
     """The pairs of both, which have none in common."""
-    counts = np.diff(left.starts) + np.diff(right.starts)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    candidates = np.concatenate(
-        [np.repeat(np.arange(len(counts)), np.diff(pairs.starts)) for pairs in (left, right)]
-    )
-    order = np.argsort(candidates, kind="stable")
-    return Pairs(
-        starts,
-        np.concatenate([left.points, right.points])[order],
-        np.concatenate([left.similarities, right.similarities])[order],
-    )
+    return Pairs(left.starts + right.starts, *joined((left.arrays(), right.arrays())))

@@ -7,6 +7,7 @@ import pytest
 from model import foreseen, large, select, sweep
 from model.arrays import Features, Mask, Rows
 from model.large import sampling_error
+from model.neighbours import BYTES_IN_USE
 from tests.support import reference_arrays
 from tests.support.graphs import graph_around
 from tests.support.pools import (
@@ -90,6 +91,17 @@ def test_a_graph_saves_nearly_all_similarities() -> None:
     chosen = wanted.select(graph=graph)
 
     assert chosen.evaluations <= 0.0011 * SIZE**2
+
+
+def test_a_graph_that_needs_more_memory_than_there_is_is_not_used() -> None:
+    wanted = situation(count=20, labels=SIZE // 10)
+    graph = graph_around(wanted.features, wanted.labeled[::10])
+    needed = BYTES_IN_USE * len(graph.pairs)
+
+    used, unused = (wanted.select(graph=graph, memory=memory) for memory in (needed, needed - 1))
+
+    assert unused.evaluations > 0.5 * SIZE**2 > 100 * used.evaluations
+    assert unused.rows.tolist() == used.rows.tolist()
 
 
 @pytest.mark.parametrize("labels", [0, 150])

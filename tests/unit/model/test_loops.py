@@ -1,20 +1,11 @@
 """The compiled loops, and the same as Python runs them, against numpy."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 from model import loops
 from model.loops import LONGEST_SUM, Floats
-
-Loop = Callable[..., Any]
-
-
-def both(loop: Loop) -> list[Loop]:
-    """As it is compiled and as it is written."""
-    return [loop, loop.py_func]  # type: ignore[attr-defined]
+from tests.support.loops import Loop, both
 
 
 def values(seed: int, *shape: int) -> Floats:
@@ -87,35 +78,6 @@ def test_pairs_are_laid_out_behind_those_of_their_row(lay_out: Loop) -> None:
     assert names.tolist() == [-1, 80, 70, -1, -1, -1, 80, -1]
     np.testing.assert_allclose(similarities, [0, 0.1, 0.2, 0, 0, 0, 0.3, 0])
     assert places.tolist() == [3, 4, 7]
-
-
-@pytest.mark.parametrize("within", both(loops.within))
-@pytest.mark.parametrize("starts", [[0, 3, 3, 5], [0, 0, 0, 5], [0, 5, 5, 5]])
-def test_pairs_nearer_than_what_their_point_allows_are_left(
-    within: Loop, starts: list[int]
-) -> None:
-    points = np.array([0, 1, 2, 0, 2], dtype=np.int32)
-    similarities = np.array([-1.0, -1.0, -1.0, -3.0, 0.0], dtype=np.float32)
-
-    begins, left, kept = within(
-        np.array(starts), points, similarities, np.array([2.0, -np.inf, 1.0])
-    )
-
-    nearer = np.array([True, False, False, False, True])
-    assert left.tolist() == points[nearer].tolist()
-    assert kept.tolist() == similarities[nearer].tolist()
-    assert begins.tolist() == [int(nearer[:start].sum()) for start in starts]
-
-
-@pytest.mark.parametrize("rises", both(loops.rises_of_pairs))
-def test_rises_of_pairs_are_those_of_the_pairs_alone(rises: Loop) -> None:
-    points = np.array([2, 0, 1, 2], dtype=np.int32)
-    similarities = np.array([0.5, 0.25, 0.75, 1.0], dtype=np.float32)
-    covered, weights = np.array([0.0, 0.25, 0.75]), np.array([1.0, 2.0, 4.0])
-
-    found = rises(np.array([0, 1, 3]), np.array([1, 4, 3]), points, similarities, covered, weights)
-
-    assert found.tolist() == [0.0, 0.25 + 1.0 + 1.0, 0.0]
 
 
 def test_where_nothing_can_be_kept_on_disk_loops_are_compiled_all_the_same(

@@ -115,6 +115,19 @@ def test_labels_in_reach_are_found_with_their_exact_distance(labels: int) -> Non
     assert not known[nearest > graph.reach].any()
 
 
+def test_a_label_that_is_found_though_it_is_out_of_reach_does_not_count() -> None:
+    features = np.concatenate([np.eye(3, dtype=np.float32), spread(14, 200, 3) + np.float32(5.0)])
+    features[0] = 0.0
+    error = graph_around(features, np.array([1])).error
+    features[2] *= np.float32(np.sqrt(1.0 + 2.2 * error))
+
+    graph = graph_around(features, np.array([1]))
+
+    rows = np.repeat(np.arange(len(features)), np.diff(graph.pairs.starts))
+    assert 2 in rows[graph.pairs.points == 0], "the test is about a pair that is among the others"
+    assert np.isinf(graph.squared_to_labels(features, np.array([2]))[0])
+
+
 def test_of_labels_that_are_almost_equally_far_the_nearest_counts() -> None:
     points = spread(13, 200, 8)
     labels = np.concatenate([points[:1] * np.float32(1.0 + step * 2e-7) for step in range(20)])
@@ -158,7 +171,9 @@ def test_of_a_point_with_the_limit_of_minus_infinity_there_are_no_pairs() -> Non
 def test_the_same_pool_gives_the_same_graph() -> None:
     first, second = (graph_around(crowded(9), np.arange(20)) for _ in range(2))
 
-    np.testing.assert_allclose(first.reach, second.reach, atol=1e-5)
+    for mine, theirs in zip(first.pairs.arrays(), second.pairs.arrays(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(first.reach, second.reach)
     assert first.error == second.error
 
 

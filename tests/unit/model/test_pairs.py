@@ -41,20 +41,13 @@ def test_the_pairs_of_a_candidate_lie_together() -> None:
     assert pairs.points[pairs.of(3)].tolist() == [1, 3, 5]
 
 
-def test_the_pairs_of_many_candidates_come_in_their_order() -> None:
+def test_it_is_told_where_the_pairs_of_some_candidates_begin_and_end() -> None:
     pairs = pairs_of([4, 2], [], [7], [1, 3, 5])
 
-    places, begins = pairs.of_many(np.array([3, 1, 0, 1]))
+    begins, ends = pairs.ends(np.array([3, 1, 0]))
 
-    assert pairs.points[places].tolist() == [1, 3, 5, 4, 2]
-    assert begins.tolist() == [0, 3, 3, 5]
-    assert pairs.counts(np.array([3, 1, 0, 1])).tolist() == [3, 0, 2, 0]
-
-
-def test_no_candidates_have_no_pairs() -> None:
-    places, begins = pairs_of([4, 2], [7]).of_many(np.empty(0, dtype=np.int64))
-
-    assert len(places) == len(begins) == 0
+    assert begins.tolist() == [3, 2, 0]
+    assert ends.tolist() == [6, 2, 2]
 
 
 def test_fragments_may_come_in_any_order() -> None:
@@ -88,10 +81,9 @@ def test_rows_may_be_called_otherwise_in_the_result() -> None:
     pairs = built(builder)
 
     assert points_of(pairs) == [[2], [0, 2], [0]]
-    places, begins = pairs.of_many(np.array([2, 1]))
-    assert pairs.points[places].tolist() == [0, 2, 0]
-    assert begins.tolist() == [0, 1]
-    assert pairs.counts(np.array([0, 1, 2])).tolist() == [1, 2, 1]
+    begins, ends = pairs.ends(np.array([2, 1]))
+    assert (ends - begins).tolist() == [1, 2]
+    assert pairs.points[begins].tolist() == [0, 2]
 
 
 def test_similarities_stay_with_their_pairs() -> None:

@@ -23,9 +23,9 @@ from model.arrays import Images, Inputs, Labels, Logits
 from model.classifier import check_labels
 from model.errors import ModelError
 from model.features.devices import best_device, half_precision, placed
-from model.features.files import Arrays, load_arrays, save_arrays
 from model.features.rows import channels_first, check_images
 from model.features.views import random_view
+from model.files import Arrays, load_arrays, save_arrays
 from model.networks import (
     RESNET,
     Network,

@@ -8,13 +8,13 @@ become more, so that one graph serves every later round.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.arrays import Features, Rows
 from model.errors import ModelError
+from model.files import UNREADABLE, Arrays, load_arrays, save_arrays
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
 from model.kernels import blocks
@@ -107,24 +107,23 @@ class NeighbourGraph:
 
     def save(self, path: Path) -> None:
         """Write one file."""
-        with path.open("wb") as file:
-            np.savez(
-                file,
-                starts=self.pairs.starts,
-                points=self.pairs.points,
-                similarities=self.pairs.similarities,
-                reach=self.reach,
-                error=np.array(self.error),
-            )
+        arrays: Arrays = {
+            "starts": self.pairs.starts,
+            "points": self.pairs.points,
+            "similarities": self.pairs.similarities,
+            "reach": self.reach,
+            "error": np.array(self.error),
+        }
+        save_arrays(path, arrays)
 
     @classmethod
     def load(cls, path: Path) -> "NeighbourGraph":
         """Read what `save` wrote."""
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                pairs = Pairs(file["starts"], file["points"], file["similarities"])
-                return cls(pairs, file["reach"], float(file["error"]))
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            file = load_arrays(path)
+            pairs = Pairs(file["starts"], file["points"], file["similarities"])
+            return cls(pairs, file["reach"], float(file["error"]))
+        except UNREADABLE as error:
             raise ModelError(
                 f"{path} is no neighbour graph ({error}). Delete it; it will be built again."
             ) from error

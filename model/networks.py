@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from model.errors import ModelError
 from model.features.efficientnet import EfficientNetLite0Extractor, pretrained
-from model.features.files import Arrays
 from model.features.names import EFFICIENTNET, TIMM, timm_parts
 from model.features.simclr_training import SMALL_SIDE
 from model.features.timm_backbone import TimmExtractor
+from model.files import Arrays
 from model.torchvision_import import import_timm, import_torchvision
 
 RESNET = "resnet18"  # from a random state; its colours are scaled as in the labelled images

@@ -19,9 +19,9 @@ from model.arrays import Features, Images
 from model.errors import ModelError
 from model.features.dictionary import Dictionary, learn_dictionary
 from model.features.discriminant import discriminant_directions
-from model.features.files import load_arrays, save_arrays
 from model.features.rows import channels_first, check_images, embed
 from model.features.views import random_view
+from model.files import load_arrays, save_arrays
 
 VIEWED_IMAGES = 1500  # more images made the features no better and the fit slower
 VIEWS = 4  # of each image, itself included

@@ -13,9 +13,9 @@ from torch import Tensor
 from model.arrays import Features, Images
 from model.errors import ModelError
 from model.features.devices import best_device, half_precision, placed
-from model.features.files import Arrays, load_arrays, save_arrays
 from model.features.rows import channels_first, check_images, embed
 from model.features.simclr_training import WIDTH, Budget, Clock, Network, Progress, train
+from model.files import Arrays, load_arrays, save_arrays
 
 IMAGES_AT_ONCE = 32
 

@@ -19,7 +19,7 @@ from torch.nn import functional
 from model.errors import ModelError
 from model.features.augmentation import strong_view
 from model.features.devices import best_device, half_precision, placed
-from model.features.files import Arrays, load_arrays, save_arrays
+from model.files import Arrays, load_arrays, save_arrays
 from model.torchvision_import import import_torchvision
 
 log = logging.getLogger(__name__)

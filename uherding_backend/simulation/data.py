@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.arrays import Features
-from model.features.files import load_arrays
 from model.features.rows import unit_rows
+from model.files import load_arrays
 from model.simulate import LabelledData
 from uherding_backend.errors import UHerdingError
 

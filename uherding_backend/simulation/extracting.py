@@ -15,10 +15,10 @@ from model.arrays import Features, Images
 from model.errors import ModelError, UnreadableImageError
 from model.features import Extractor
 from model.features.choosing import Choice, choose
-from model.features.files import save_arrays
 from model.features.names import AUTO, checked
 from model.features.opening import learn, learning_size, learns, open_pretrained
 from model.features.simclr_training import Budget
+from model.files import save_arrays
 from model.images import decode, longer_side
 from uherding_backend.console import Console
 from uherding_backend.errors import UHerdingError

@@ -10,7 +10,7 @@ from model import finetuning as finetuning_module
 from model.arrays import Images, Labels
 from model.classifier import Train
 from model.errors import ModelError
-from model.features.files import load_arrays, save_arrays
+from model.files import load_arrays, save_arrays
 from model.finetuning import FinetunedClassifier, Finetuning, Run, _batches, stalled
 from model.networks import Network, empty_network, residual_network, starting_network
 from model.torchvision_import import import_timm, import_torchvision

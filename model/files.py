@@ -5,11 +5,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, BadZipFile)  # what a broken file raises
 
 
 def save_arrays(path: Path, arrays: Arrays) -> None:
@@ -27,5 +29,6 @@ def save_arrays(path: Path, arrays: Arrays) -> None:
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read what `save_arrays` wrote; anything else raises whatever numpy finds wrong with it."""
-    with np.load(path, allow_pickle=False) as file:
+    # numpy would leave a file open in which it finds something wrong.
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         return {key: file[key] for key in file}

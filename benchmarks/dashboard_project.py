@@ -14,7 +14,7 @@ from uherding_backend.labels import Annotation, ProjectId, TaskId
 from uherding_backend.outcome import Outcome
 from uherding_backend.pool_map import PoolMap, pool_places
 from uherding_backend.store import Store
-from uherding_backend.store.pool import Item
+from uherding_backend.store.pool import Item, Listing
 from uherding_backend.store.project_records import Connection
 from uherding_backend.store.round_records import QueueEntry
 
@@ -57,7 +57,8 @@ def _connect(store: Store, tasks: list[TaskId]) -> None:
         Connection(PROJECT, "1.1", url, url, "none", url, CONFIG, {"queue_size": QUEUE})
     )
     store.projects.prepared(PROJECT, "made up", [])
-    store.pool.replace_items(PROJECT, {task: f"{url}/{task}.png" for task in tasks})
+    images = {task: f"{url}/{task}.png" for task in tasks}
+    store.pool.replace_items(PROJECT, images, Listing("image", at=0.0, doubts=0))
     store.pool.fetched(PROJECT, [Item(task, "", f"hash {task}", "") for task in tasks])
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.console import tell
 from benchmarks.memory import forget_peak, megabytes
-from benchmarks.round_project import Project, ask_for_round, delete_old_queue, make_project
+from benchmarks.round_project import Project, delete_old_queue, make_project, make_round_due
 from benchmarks.round_tables import AFTERWARDS, QUEUE_SIZE, Measured, notes, steps, tables
 from tests.support.live import make_backend, make_label_studio
 
@@ -64,7 +64,7 @@ def run(directory: Path, program: Path, items: int, labels: Sequence[int]) -> st
         tell("extracting features")
         project.live.connect(round_size=1, queue_size=QUEUE_SIZE)
         first = project.wait_for_round(0, FEATURES_SECONDS)
-        rounds = [measured(project, lambda: ask_for_round(project, clock()))]
+        rounds = [measured(project, lambda: make_round_due(project, clock()))]
         rounds += [labelled_round(project, count) for count in labels]
         deleting = seconds_of(lambda: delete_old_queue(project))
     finally:

@@ -103,8 +103,8 @@ def write_images(directory: Path, count: int) -> dict[str, str]:
     return classes
 
 
-def ask_for_round(project: Project, now: float) -> None:
-    project.store.rounds.request(project.id, "asked for by the benchmark", now)
+def make_round_due(project: Project, now: float) -> None:
+    project.store.rounds.request(project.id, "label config changed", now)
 
 
 def delete_old_queue(project: Project) -> None:

@@ -53,8 +53,7 @@ class Changes:
         """Ask for a round now; while one is waiting, asking again changes nothing."""
         found = self.store.projects.get_active(ProjectId(project))
         reason = "asked for through the API" if not by else f"asked for by {by}"
-        self.store.projects.doubt_tasks(found.id, self.clock())
-        if not self.store.rounds.request(found.id, reason, self.clock()):
+        if not self.store.rounds.ask(found.id, reason, self.clock()):
             return "already waiting"
         self._record(found, user, by, "asked for a round")
         return "requested"

@@ -110,8 +110,7 @@ def _round(settings: Settings, parsed: argparse.Namespace) -> int:
     with _saying_where(settings):
         project = store.projects.get_active(ProjectId(parsed.project))
     now = time.time()  # noqa: TID251 - the moment of asking
-    store.projects.doubt_tasks(project.id, now)
-    asked = store.rounds.request(project.id, "asked for with `uherding round`", now)
+    asked = store.rounds.ask(project.id, "asked for with `uherding round`", now)
     if asked:
         who = f"{_system_user()} on this machine"
         store.actions.record(project.id, Action(now, who, "asked for a round"))

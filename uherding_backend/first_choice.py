@@ -9,14 +9,15 @@ import hashlib
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
+from model.files import UNREADABLE, Arrays, load_arrays, save_arrays
 from model.greedy import Selection
 from model.radius import DEFAULT_RADIUS
 from model.situation import Situation
 from model.strategies import STRATEGIES
+from uherding_backend.caching import dispensable
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +61,21 @@ class FirstChoice:
         if not path.exists():
             return None
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                if str(file["question"]) != question:
-                    return None
-                return Selection(file["rows"], file["gains"], error=float(file["error"]))
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            file = load_arrays(path)
+            if str(file["question"]) != question:
+                return None
+            return Selection(file["rows"], file["gains"], error=float(file["error"]))
+        except UNREADABLE as error:
             log.warning("%s cannot be read (%s); choosing again", path, error)
             return None
 
     def _write(self, question: str, chosen: Selection) -> None:
-        unfinished = (self.directory / FILE).with_suffix(".tmp")
-        with unfinished.open("wb") as file:
-            np.savez(
-                file,
-                question=np.array(question),
-                rows=chosen.rows,
-                gains=chosen.gains,
-                error=np.array(chosen.error),
-            )
-        unfinished.replace(self.directory / FILE)
+        arrays: Arrays = {
+            "question": np.array(question),
+            "rows": chosen.rows,
+            "gains": chosen.gains,
+            "error": np.array(chosen.error),
+        }
+        path = self.directory / FILE
+        with dispensable(path):
+            save_arrays(path, arrays)

@@ -23,21 +23,21 @@ EXPECTED = 20  # labels of the next round that are counted on, at least
 
 
 def look_ahead(store: Store, project: ProjectId, round_size: int) -> None:
-    """Build the graph around the head of the queue; if that fails, the next round does it.
+    """Build the graph around the head of the first queue; if that fails, the next round does it.
 
     Args:
         store: Everything that is kept.
         project: Whose queue is shown now.
         round_size: New labels that make the next round due.
     """
-    published = store.rounds.last_published(project)
-    if published is None or not _worthwhile(published):
-        return
-    log.info("project %d: looking for near images, for the rounds to come", project)
     try:
-        _prepare_graph(store, published, max(EXPECTED, round_size // 2))
+        published = store.rounds.last_published(project)
+        if published is None or not _worthwhile(published):
+            return
+        if _prepare_graph(store, published, max(EXPECTED, round_size // 2)):
+            log.info("project %d: found which images are near, for the rounds to come", project)
     except Exception:
-        log.exception("project %d: cannot look for near images", project)
+        log.exception("project %d: cannot find which images are near", project)
 
 
 def _worthwhile(round_: Round) -> bool:
@@ -50,9 +50,9 @@ def _worthwhile(round_: Round) -> bool:
     )
 
 
-def _prepare_graph(store: Store, round_: Round, count: int) -> None:
+def _prepare_graph(store: Store, round_: Round, count: int) -> bool:
     row_of = load_outcome(outcome_path(store, round_.project, round_.id)).tasks
     queue = [row_of[one.task] for one in store.rounds.queue(round_.id) if not one.audit]
     features = stored_features(store, round_, list(row_of))
     expected = np.array(queue[:count], dtype=np.int64)
-    PoolGraph(store.project_dir(round_.project), features).prepare(expected)
+    return PoolGraph(store.project_dir(round_.project), features).prepare(expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from model.arrays import Probabilities
 from model.classifier import Classifier, LinearClassifier
 from model.classifiers import classifier_arrays, classifier_from
+from model.files import save_arrays
 from model.pipeline import Ranking
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store import Store
@@ -59,12 +59,7 @@ def save_outcome(
     if ranking.classifier is not None:
         parts = classifier_arrays(ranking.classifier)
         arrays |= {f"{CLASSIFIER}{key}": part for key, part in parts.items()}
-    unfinished = path.with_suffix(".unfinished")
-    with unfinished.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    save_arrays(path, arrays)
 
 
 def load_outcome(path: Path) -> Outcome:

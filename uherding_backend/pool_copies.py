@@ -7,10 +7,10 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from model.arrays import Features, Rows
 from model.duplicates import THRESHOLD, near_duplicates
+from model.files import UNREADABLE, load_arrays, save_arrays
+from uherding_backend.caching import dispensable
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +23,11 @@ def pool_copies(directory: Path, features: Features, made_of: Sequence[str]) -> 
         features: The whole pool.
         made_of: What the features follow from: an extractor's version and the images' hashes.
     """
-    path = directory / f"copies-{_digest(made_of)}.npy"
+    path = directory / f"copies-{_digest(made_of)}.npz"
     if path.exists():
         try:
-            return np.asarray(np.load(path, allow_pickle=False), dtype=np.int64)
-        except (ValueError, EOFError) as error:
+            return load_arrays(path)["copies"]
+        except UNREADABLE as error:
             log.warning("%s cannot be read (%s); looking for copies again", path, error)
     copies = near_duplicates(features)
     _replace(directory, path, copies)
@@ -35,13 +35,11 @@ def pool_copies(directory: Path, features: Features, made_of: Sequence[str]) -> 
 
 
 def _replace(directory: Path, path: Path, copies: Rows) -> None:
-    """Delete the files of earlier pools, also half-written ones, and write this one in one go."""
-    for earlier in directory.glob("copies-*"):
-        earlier.unlink()
-    unfinished = path.with_suffix(".unfinished")
-    with unfinished.open("wb") as file:
-        np.save(file, copies, allow_pickle=False)
-    unfinished.replace(path)
+    """Delete the files of earlier pools and write this one."""
+    with dispensable(path):
+        for earlier in directory.glob("copies-*"):
+            earlier.unlink()
+        save_arrays(path, {"copies": copies})
 
 
 def _digest(made_of: Sequence[str]) -> str:

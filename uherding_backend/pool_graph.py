@@ -16,6 +16,7 @@ from model.errors import ModelError
 from model.greedy import ignore
 from model.large import EXACT_UP_TO
 from model.neighbours import MOST_OPEN, NeighbourGraph
+from uherding_backend.caching import dispensable
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +43,13 @@ class PoolGraph:
         """From its file or else built around the labels; None if it would be too large."""
         return self._narrowed(labeled) or self._built(labeled)
 
-    def prepare(self, expected: Rows) -> None:
-        """Build it around images that will have a label in the next round, unless it is there."""
-        if not self._path.exists():
-            self._built(expected)
+    def prepare(self, expected: Rows) -> bool:
+        """Build it around images that will have a label in the next round.
+
+        Returns:
+            False if it is there already, or would be too large.
+        """
+        return not self._path.exists() and self._built(expected) is not None
 
     def _narrowed(self, labeled: Rows) -> NeighbourGraph | None:
         """What of the file still matters; None if too many images have no label in reach."""
@@ -76,12 +80,11 @@ class PoolGraph:
             return None
 
     def _write(self, graph: NeighbourGraph) -> None:
-        """In one go; files of earlier pools and half-written ones are deleted."""
-        unfinished = self._path.with_suffix(".unfinished")
-        for other in {*self.directory.glob("neighbours-*")} - {self._path}:
-            other.unlink()
-        graph.save(unfinished)
-        unfinished.replace(self._path)
+        """In one go; files of earlier pools are deleted."""
+        with dispensable(self._path):
+            for other in {*self.directory.glob("neighbours-*")} - {self._path}:
+                other.unlink()
+            graph.save(self._path)
 
     @cached_property
     def _path(self) -> Path:

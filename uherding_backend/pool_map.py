@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.arrays import Features
+from model.files import load_arrays, save_arrays
 from model.projection import Places, lay_out, place_beside
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.outcome import Outcome, load_outcome, outcome_path
@@ -88,18 +89,14 @@ def pool_places(
     places = np.full((len(tasks), 2), np.nan, dtype=np.float32)
     path = directory / PLACES
     if path.exists():
-        with np.load(path, allow_pickle=False) as stored:
-            _keep_places(places, tasks, fingerprints, dict(stored))
+        _keep_places(places, tasks, fingerprints, load_arrays(path))
     new = np.isnan(places[:, 0])
     if new.mean() > NEVER_SEEN_BEFORE:
         places = lay_out(features, seed=0, on_progress=on_progress)
     elif new.any():
         known = ~new
         places[new] = place_beside(features[new], features[known], places[known], seed=0)
-    unfinished = path.with_suffix(".tmp")
-    with unfinished.open("wb") as file:
-        np.savez(file, tasks=np.array(tasks), places=places, fingerprints=fingerprints)
-    unfinished.replace(path)
+    save_arrays(path, {"tasks": np.array(tasks), "places": places, "fingerprints": fingerprints})
     return places
 
 

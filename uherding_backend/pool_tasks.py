@@ -16,8 +16,8 @@ def tasks_are_known(
 ) -> bool:
     """Whether a round may go by the stored tasks.
 
-    They are doubted when Label Studio tells of tasks, when somebody asks for a round, after a
-    failure, and when the project is connected again.
+    They are doubted when Label Studio tells of tasks or has another number of them, when somebody
+    asks for a round, after a failure, and when the project is connected again.
 
     Args:
         store: Everything that is kept.
@@ -30,7 +30,7 @@ def tasks_are_known(
     return (
         listed is not None
         and listed.data_key == data_key
-        and listed.at > store.projects.get(project).tasks_doubted_at
-        and now < listed.at + TRUSTED_SECONDS
+        and listed.doubts == store.projects.get(project).task_doubts
+        and 0.0 <= now - listed.at < TRUSTED_SECONDS
         and store.counts.get(project).tasks == task_count
     )

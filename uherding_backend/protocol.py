@@ -55,8 +55,11 @@ class Protocol:
             check_url("The address that Label Studio gives as its own", hostname)
         parse_label_config(label_config)
         Options.of(self.settings, extra_params)
-        self._refuse_other_server(project, uid)
-        self._doubt_tasks_of_another(project, uid)
+        known = self.store.projects.find(project)
+        if known is not None and known.active:
+            _refuse_other_server(known, uid)
+        elif known is not None:
+            self.store.projects.doubt_tasks(project)  # it may be one of another server
         own_token = bool(self.settings.label_studio_api_key)
         self.store.projects.connect(
             Connection(
@@ -86,10 +89,10 @@ class Protocol:
         now = self.clock()
         look = event.hint in (Hint.LOOK, Hint.TASKS)
         self.store.projects.heard(project.id, now, look=look)
-        if event.hint in (Hint.TASKS, Hint.TRAIN):
-            self.store.projects.doubt_tasks(project.id, now)
+        if event.hint is Hint.TASKS:
+            self.store.projects.doubt_tasks(project.id)
         if event.hint is Hint.TRAIN:
-            self.store.rounds.request(project.id, "asked for with Start Training", now)
+            self.store.rounds.ask(project.id, "asked for with Start Training", now)
         elif not look:
             self._note_annotations(project, event)
         return "recorded"
@@ -137,17 +140,11 @@ class Protocol:
             raise UnknownProjectError(f"{uid!r} is not a Label Studio project id such as 12.179.")
         return project
 
-    def _doubt_tasks_of_another(self, project: ProjectId, uid: str) -> None:
-        """A project that is connected again may be one of another server."""
-        known = self.store.projects.find(project)
-        if known is not None and (known.uid != uid or not known.active):
-            self.store.projects.doubt_tasks(project, self.clock())
 
-    def _refuse_other_server(self, project: ProjectId, uid: str) -> None:
-        known = self.store.projects.find(project)
-        if known is not None and known.active and known.uid != uid:
-            raise SettingsError(
-                f"A project {project} of another Label Studio (or of an earlier database) is "
-                f"already connected here. Run `uherding disconnect {project}` first, or give this "
-                "one a backend with its own UHERDING_DATA_DIR."
-            )
+def _refuse_other_server(known: Project, uid: str) -> None:
+    if known.uid != uid:
+        raise SettingsError(
+            f"A project {known.id} of another Label Studio (or of an earlier database) is "
+            f"already connected here. Run `uherding disconnect {known.id}` first, or give this "
+            "one a backend with its own UHERDING_DATA_DIR."
+        )

@@ -25,7 +25,6 @@ from uherding_backend.insights import Material, insights
 from uherding_backend.label_config import LabelSchema, parse_label_config
 from uherding_backend.labels import Labels, TaskId, resolve
 from uherding_backend.labelstudio import ProjectState
-from uherding_backend.looking_ahead import look_ahead
 from uherding_backend.options import Options
 from uherding_backend.outcome import outcome_path, save_outcome
 from uherding_backend.pool_features import Pool, PoolFeatures
@@ -72,8 +71,6 @@ class RoundRunner(QueueSwitch):
         if not self.round.version:
             self.rank()
         self.publish()  # of queue_switch.py
-        round_size = Options.of(self.settings, self.project.options).round_size
-        look_ahead(self.store, self.project.id, round_size)
 
     def rank(self) -> None:
         """Everything up to the stored queue; nothing of it is visible to annotators."""
@@ -110,8 +107,9 @@ class RoundRunner(QueueSwitch):
         if tasks_are_known(self.store, project, key, count, now):
             return
         with self.step("tasks"):
+            doubts = self.store.projects.get(project).task_doubts
             images = self.studio.images(project, key)
-            self.store.pool.replace_items(project, images, Listing(key, now))
+            self.store.pool.replace_items(project, images, Listing(key, now, doubts))
 
     def read_pool(self, options: Options) -> Pool:
         """The tasks' features; only what is new is computed."""

@@ -41,6 +41,7 @@ class Worker:
     connect: Connect
     _pause_until: dict[ProjectId, float] = field(default_factory=dict)
     _tidied: dict[ProjectId, int] = field(default_factory=dict)
+    _just_published: list[Project] = field(default_factory=list)
 
     def run(self, stop: threading.Event) -> None:
         """Work until ``stop`` is set; waits while another worker has the data directory."""
@@ -53,12 +54,16 @@ class Worker:
                     self._wait_for_change(seen, stop)
 
     def step(self) -> bool:
-        """Attend to every project, then run one due round. False if there was none."""
+        """Attend to every project, then run one due round. False if there was none.
+
+        Only then there is time to look ahead: no round waits for it.
+        """
         for project in self.store.projects.all():
             if project.active and self.clock() >= self._pause_until.get(project.id, 0.0):
                 self._attend(project)
         round_ = self.store.rounds.take(self.clock())
         if round_ is None:
+            self._look_ahead()
             return False
         self._run_round(round_)
         return True
@@ -99,10 +104,11 @@ class Worker:
             control = parse_label_config(state.label_config).control
             self.store.pool.replace_annotations(project.id, studio.annotations(project.id, control))
         published = self.store.rounds.last_published(project.id)
-        changed = state.label_config != project.label_config or (
+        other_tasks = (
             published is not None and state.task_count != self.store.counts.get(project.id).tasks
         )
-        seen = Sighting(state.title, state.label_config, state.sampling, changed)
+        changed = other_tasks or state.label_config != project.label_config
+        seen = Sighting(state.title, state.label_config, state.sampling, changed, other_tasks)
         self.store.projects.looked(project.id, self.clock(), seen)
         if published is not None:
             self._reassert(project, studio, state, published)
@@ -158,6 +164,7 @@ class Worker:
             studio = self.connect(project)
             watch = Stopwatch(lambda: studio.waited_seconds)
             RoundRunner(self.store, self.settings, studio, project, round_, self.clock, watch).run()
+            self._just_published.append(project)
         except (UHerdingError, ModelError) as error:
             log.warning("project %d: round %d failed: %s", round_.project, round_.id, error)
             self._failed(round_, str(error))
@@ -166,9 +173,18 @@ class Worker:
             advice = "This is a fault of the backend; the worker's log has the details."
             self._failed(round_, f"{type(error).__name__}: {error}. {advice}")
 
+    def _look_ahead(self) -> None:
+        """Prepare what the next round of a project will want to know."""
+        if self._just_published:
+            from uherding_backend.looking_ahead import look_ahead  # with torch, as the round had
+
+            project = self._just_published.pop()
+            options = Options.of(self.settings, project.options)
+            look_ahead(self.store, project.id, options.round_size)
+
     def _failed(self, round_: Round, error: str) -> None:
         """Tasks that were deleted meanwhile may be the reason: the next round lists them anew."""
-        self.store.projects.doubt_tasks(round_.project, self.clock())
+        self.store.projects.doubt_tasks(round_.project)
         self.store.rounds.failed(round_.id, error, self.clock())
 
     @contextmanager

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.builders import (
     LABEL_CONFIG,
+    LISTING,
     PROJECT,
     connected,
     look_at,
@@ -54,7 +55,7 @@ def reconciled(project: ProjectId, export: list[Annotation]) -> Operation:
 
 
 def imported(images: dict[TaskId, str]) -> Operation:
-    return lambda store: store.pool.replace_items(PROJECT, images)
+    return lambda store: store.pool.replace_items(PROJECT, images, LISTING)
 
 
 def published(now: float) -> Operation:
@@ -134,7 +135,7 @@ def test_what_was_known_before_a_project_was_connected_is_counted_too(
     with tempfile.TemporaryDirectory() as directory:
         store = Store(Path(directory))
         store.pool.replace_annotations(PROJECT, known)
-        store.pool.replace_items(PROJECT, images)
+        store.pool.replace_items(PROJECT, images, LISTING)
 
         connected(store)
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.builders import PROJECT, connected
+from tests.support.builders import LISTING, PROJECT, connected
 from uherding_backend.feature_store import FeatureStore
 from uherding_backend.labels import TaskId
 from uherding_backend.store import RoundState, Store
@@ -58,7 +58,7 @@ def test_the_pool_is_what_label_studio_said_last(said: list[dict[TaskId, str]]) 
         store = Store(Path(directory))
 
         for images in said:
-            store.pool.replace_items(PROJECT, images)
+            store.pool.replace_items(PROJECT, images, LISTING)
 
         known = {item.task: item.image for item in store.pool.items(PROJECT)}
     assert known == (said[-1] if said else {})

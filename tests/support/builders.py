@@ -17,6 +17,7 @@ from uherding_backend.labelstudio import SAMPLING
 from uherding_backend.preparing import preparation
 from uherding_backend.settings import Settings
 from uherding_backend.store import Project, Round, Store
+from uherding_backend.store.pool import Listing
 from uherding_backend.store.project_records import Connection, ExtractorInUse, Sighting
 from uherding_backend.store.round_records import QueueEntry
 
@@ -177,6 +178,9 @@ def make_connection(
         label_config=label_config,
         options=options or {},
     )
+
+
+LISTING = Listing("image", at=0.0, doubts=0)
 
 
 def prepared(store: Store, project: int = PROJECT, notes: Sequence[str] = ()) -> None:

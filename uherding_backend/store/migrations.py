@@ -126,13 +126,14 @@ MIGRATIONS = (
     CREATE INDEX published_rounds ON rounds (project_id, finished_at, id)
         WHERE state = 'published'
     """,
-    # 4: when Label Studio last listed a project's tasks, and when that came into doubt
+    # 4: when Label Studio last listed a project's tasks, and how often they came into doubt
     """
     CREATE TABLE listings (
         project_id INTEGER PRIMARY KEY,
         data_key TEXT NOT NULL,
-        at REAL NOT NULL
+        at REAL NOT NULL,
+        doubts INTEGER NOT NULL
     );
-    ALTER TABLE projects ADD COLUMN tasks_doubted_at REAL NOT NULL DEFAULT 0
+    ALTER TABLE projects ADD COLUMN task_doubts INTEGER NOT NULL DEFAULT 0
     """,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from uherding_backend.labels import Annotation, ProjectId, TaskId
 from uherding_backend.store.annotation_rows import (
@@ -41,13 +41,14 @@ class Listing:
     Attributes:
         data_key: Where a task's data has its image.
         at: When Label Studio was asked for them, in seconds since the epoch.
+        doubts: How often they had been doubted by then, as `Project.task_doubts`.
     """
 
     data_key: str
     at: float
+    doubts: int
 
 
-UNDATED = Listing("", 0.0)
 ITEMS = "SELECT task_id, image, content_hash, problem FROM items"  # in the order of Item
 
 
@@ -58,7 +59,7 @@ class PoolStore:
         self._database = database
 
     def replace_items(
-        self, project: ProjectId, images: Mapping[TaskId, str], listing: Listing = UNDATED
+        self, project: ProjectId, images: Mapping[TaskId, str], listing: Listing
     ) -> None:
         """Take over Label Studio's tasks; an unchanged address keeps its hash."""
         with self._database.writing() as connection:
@@ -82,13 +83,15 @@ class PoolStore:
             )
             count_tasks(connection, project, len(images))
             connection.execute(
-                "INSERT OR REPLACE INTO listings (project_id, data_key, at) VALUES (?, ?, ?)",
-                (project, listing.data_key, listing.at),
+                "INSERT OR REPLACE INTO listings (project_id, data_key, at, doubts) "
+                "VALUES (?, ?, ?, ?)",
+                (project, *astuple(listing)),
             )
 
     def listing(self, project: ProjectId) -> Listing | None:
         """How the stored items came to be known; None before the first."""
-        row = self._database.row("SELECT data_key, at FROM listings WHERE project_id = ?", project)
+        query = "SELECT data_key, at, doubts FROM listings WHERE project_id = ?"
+        row = self._database.row(query, project)
         return Listing(*row) if row else None
 
     def items(self, project: ProjectId) -> list[Item]:

@@ -10,6 +10,8 @@ from typing import Any
 
 from uherding_backend.labels import ProjectId
 
+DOUBT_TASKS = "UPDATE projects SET task_doubts = task_doubts + 1 WHERE id = ?"
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
@@ -52,6 +54,7 @@ class Sighting:
     label_config: str
     sampling: str
     changed: bool = False  # tasks or label config differ from those of the last round
+    other_tasks: bool = False  # there are more or fewer than are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Project:
         looked_at: When the project was last looked at, in seconds since the epoch.
         sampling: The task sampling that the last look found.
         tasks_changed: Label Studio's tasks or label config differ from those of the last round.
-        tasks_doubted_at: When there was last a sign that Label Studio's tasks may have changed.
+        task_doubts: How often there was a sign that Label Studio's tasks may have changed.
         reasserted: The foreign model_version that was already replaced by ours once.
         extractor: The feature extractor in use.
     """
@@ -98,7 +101,7 @@ class Project:
     looked_at: float
     sampling: str
     tasks_changed: bool
-    tasks_doubted_at: float
+    task_doubts: int
     reasserted: str
     extractor: ExtractorInUse
     chosen: Mapping[str, Any]
@@ -126,7 +129,7 @@ def project_of(row: sqlite3.Row) -> Project:
         looked_at=row["looked_at"],
         sampling=row["sampling"],
         tasks_changed=bool(row["tasks_changed"]),
-        tasks_doubted_at=row["tasks_doubted_at"],
+        task_doubts=row["task_doubts"],
         reasserted=row["reasserted"],
         extractor=ExtractorInUse(**json.loads(row["extractor"])),
         chosen=json.loads(row["chosen"]),

@@ -12,6 +12,7 @@ from uherding_backend.labels import ProjectId
 from uherding_backend.store.counts import follow_label_config
 from uherding_backend.store.database import Database
 from uherding_backend.store.project_records import (
+    DOUBT_TASKS,
     Connection,
     ExtractorInUse,
     Project,
@@ -104,9 +105,9 @@ class ProjectStore:
             "UPDATE projects SET heard_at = ?, look = look OR ? WHERE id = ?", now, look, project
         )
 
-    def doubt_tasks(self, project: ProjectId, now: float) -> None:
+    def doubt_tasks(self, project: ProjectId) -> None:
         """The tasks may have changed: the next round must list them."""
-        self._database.write("UPDATE projects SET tasks_doubted_at = ? WHERE id = ?", now, project)
+        self._database.write(DOUBT_TASKS, project)
 
     def looked(self, project: ProjectId, now: float, seen: Sighting) -> None:
         """Record what a look found; ``changed`` stays set until a round has taken it in."""
@@ -115,18 +116,17 @@ class ProjectStore:
                 """
                 UPDATE projects SET look = 0, looked_at = ?, title = ?, label_config = ?,
                     sampling = ?, tasks_changed = tasks_changed OR ?,
-                    tasks_doubted_at = CASE WHEN ? THEN ? ELSE tasks_doubted_at END
-                WHERE id = ?
+                    task_doubts = task_doubts + ? WHERE id = ?
                 """,
                 (
                     *(now, seen.title, seen.label_config, seen.sampling),
-                    *(seen.changed, seen.changed, now, project),
+                    *(seen.changed, seen.other_tasks, project),
                 ),
             )
             follow_label_config(connection, project)
 
     def changes_taken_in(self, project: ProjectId) -> None:
-        """A round is about to read the tasks and the label config afresh."""
+        """A round is about to look at the tasks and the label config."""
         self._database.write("UPDATE projects SET tasks_changed = 0 WHERE id = ?", project)
 
     def reasserted(self, project: ProjectId, foreign_version: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.store.counts import LAST_PUBLISHED, count_labels
 from uherding_backend.store.database import Database
+from uherding_backend.store.project_records import DOUBT_TASKS
 from uherding_backend.store.round_records import (
     ROUND,
     History,
@@ -20,6 +21,9 @@ from uherding_backend.store.round_records import (
     round_of,
 )
 
+REQUEST = (
+    "INSERT OR IGNORE INTO rounds (project_id, state, reason, requested_at) VALUES (?, 'due', ?, ?)"
+)
 _MEASURED = "gain, uncertainty, predicted, probability, second, second_probability, company, audit"
 
 
@@ -31,15 +35,13 @@ class RoundStore:
 
     def request(self, project: ProjectId, reason: str, now: float) -> bool:
         """Ask for a round; False if one is already waiting, which will then do for both."""
-        return bool(
-            self._database.write(
-                "INSERT OR IGNORE INTO rounds (project_id, state, reason, requested_at) "
-                "VALUES (?, 'due', ?, ?)",
-                project,
-                reason,
-                now,
-            )
-        )
+        return bool(self._database.write(REQUEST, project, reason, now))
+
+    def ask(self, project: ProjectId, reason: str, now: float) -> bool:
+        """The same for somebody who wants a round now: it lists the tasks, whatever is known."""
+        with self._database.writing() as connection:
+            connection.execute(DOUBT_TASKS, (project,))
+            return bool(connection.execute(REQUEST, (project, reason, now)).rowcount)
 
     def take(self, now: float) -> Round | None:
         """Start the round that has waited longest, if there is one."""
@@ -126,9 +128,13 @@ class RoundStore:
             count_labels(connection, row["project_id"])
 
     def failed(self, round_id: RoundId, error: str, now: float) -> None:
-        """The round ended with an error; annotators keep the queue they had."""
+        """The running round ended with an error; annotators keep the queue they had.
+
+        One that is published stays so: annotators have its queue already.
+        """
         self._database.write(
-            "UPDATE rounds SET state = 'failed', error = ?, finished_at = ? WHERE id = ?",
+            "UPDATE rounds SET state = 'failed', error = ?, finished_at = ? "
+            "WHERE id = ? AND state != 'published'",
             error,
             now,
             round_id,

@@ -8,6 +8,7 @@ import pytest
 from model.images import decode
 from tests.support.builders import (
     LABEL_STUDIO_URL,
+    LISTING,
     PROJECT,
     TOKEN,
     connected,
@@ -27,7 +28,9 @@ from uherding_backend.store import Store
 
 def loader_of(store: Store, images: list[str]) -> ImageLoader:
     connected(store)
-    store.pool.replace_items(PROJECT, {TaskId(n): image for n, image in enumerate(images, start=1)})
+    store.pool.replace_items(
+        PROJECT, {TaskId(n): image for n, image in enumerate(images, start=1)}, LISTING
+    )
     return ImageLoader(store, PROJECT, ImageSource(LabelStudio(LABEL_STUDIO_URL, TOKEN)))
 
 

@@ -91,7 +91,7 @@ def test_killed_while_writing_the_old_file_stays(
     def die(_: int) -> None:
         raise Killed
 
-    monkeypatch.setattr("uherding_backend.outcome.os.fsync", die)
+    monkeypatch.setattr("model.files.os.fsync", die)
     with pytest.raises(Killed):
         save_outcome(path, TASKS, CLASSES, ranking([0, 2, -1]))
 

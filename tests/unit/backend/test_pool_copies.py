@@ -50,14 +50,6 @@ def test_they_are_looked_for_again_in_another_pool_and_one_file_is_kept(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "copies-of-another-pool.unfinished").write_bytes(b"half")
-
-    pool_copies(tmp_path, ROWS, ["e"])
-
-    assert [path.suffix for path in tmp_path.iterdir()] == [".npy"]
-
-
 def test_another_threshold_finds_others(
     tmp_path: Path, looked_at: list[Features], monkeypatch: pytest.MonkeyPatch
 ) -> None:

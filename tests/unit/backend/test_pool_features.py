@@ -10,6 +10,7 @@ import pytest
 from model.duplicates import NOT_A_COPY
 from tests.support.builders import (
     LABEL_STUDIO_URL,
+    LISTING,
     PROJECT,
     TOKEN,
     connected,
@@ -52,12 +53,14 @@ def forget_features(store: Store) -> None:
 
 def fill(store: Store, images: list[str]) -> None:
     numbered = {TaskId(number): image for number, image in enumerate(images, start=1)}
-    store.pool.replace_items(PROJECT, numbered)
+    store.pool.replace_items(PROJECT, numbered, LISTING)
 
 
 def test_rows_are_in_the_order_of_the_task_ids(features: PoolFeatures, store: Store) -> None:
     first, second, third = pictures(3)
-    store.pool.replace_items(PROJECT, {TaskId(30): third, TaskId(10): first, TaskId(20): second})
+    store.pool.replace_items(
+        PROJECT, {TaskId(30): third, TaskId(10): first, TaskId(20): second}, LISTING
+    )
     pool = features.pool()
 
     fill(store, [first, second, third])

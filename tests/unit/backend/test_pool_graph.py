@@ -97,7 +97,7 @@ def test_with_more_labels_the_file_becomes_smaller(tmp_path: Path) -> None:
 
 def test_a_pool_that_has_changed_gets_its_own_graph_and_the_old_files_go(tmp_path: Path) -> None:
     pool(tmp_path).prepare(LABELED)
-    (tmp_path / "neighbours-earlier.unfinished").touch()
+    (tmp_path / "neighbours-earlier.npz").touch()
     other = clustered(2, 600, 8)
 
     graph = pool(tmp_path, other).for_labels(LABELED)

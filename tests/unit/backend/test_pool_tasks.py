@@ -11,6 +11,7 @@ from tests.support.builders import (
     UID,
     Clock,
     connected,
+    look_at,
     make_settings,
     setup_payload,
     webhook_payload,
@@ -23,7 +24,6 @@ from uherding_backend.pool_tasks import TRUSTED_SECONDS, tasks_are_known
 from uherding_backend.protocol import Protocol
 from uherding_backend.store import Store
 from uherding_backend.store.pool import Listing
-from uherding_backend.store.project_records import Sighting
 from uherding_backend.worker import Worker
 
 LISTED = 1000.0  # seconds since the epoch
@@ -36,7 +36,7 @@ def listed(store: Store, clock: Clock) -> Store:
     """A store with a project whose three tasks Label Studio has listed."""
     connected(store)
     images = {TaskId(task): f"{task}.png" for task in (1, 2, 3)}
-    store.pool.replace_items(PROJECT, images, Listing("image", LISTED))
+    store.pool.replace_items(PROJECT, images, Listing("image", LISTED, doubts=0))
     clock.now = LISTED + 1.0
     return store
 
@@ -69,6 +69,10 @@ def test_tasks_are_known_for_an_hour(listed: Store) -> None:
     assert not known(listed, now=LISTED + TRUSTED_SECONDS)
 
 
+def test_tasks_listed_in_the_future_are_not_known(listed: Store) -> None:
+    assert not known(listed, now=LISTED - 1.0), "the clock was set back: nobody knows how far"
+
+
 def protocol(store: Store, clock: Clock) -> Protocol:
     return Protocol(store, make_settings(store.data_dir), clock, lambda _: FakeLabelStudio())
 
@@ -84,10 +88,8 @@ def somebody_asks(store: Store, clock: Clock) -> None:
     Changes(make_settings(store.data_dir), store, clock).request_round(PROJECT, "user", "Ann")
 
 
-def a_look_finds_changes(store: Store, clock: Clock) -> None:
-    project = store.projects.get(PROJECT)
-    seen = Sighting(project.title, project.label_config, project.sampling, changed=True)
-    store.projects.looked(PROJECT, clock(), seen)
+def a_look_finds_other_tasks(store: Store, clock: Clock) -> None:
+    look_at(store, clock(), other_tasks=True)
 
 
 def it_is_connected_again(store: Store, clock: Clock) -> None:
@@ -105,7 +107,7 @@ SIGNS: dict[str, Sign] = {
     "tasks are deleted": label_studio_tells("TASKS_DELETED"),
     "Start Training": label_studio_tells("START_TRAINING"),
     "somebody asks for a round": somebody_asks,
-    "a look finds changes": a_look_finds_changes,
+    "a look finds other tasks": a_look_finds_other_tasks,
     "connected again": it_is_connected_again,
     "another server": it_is_connected_to_another_server,
 }
@@ -119,20 +121,58 @@ def test_after_a_sign_tasks_are_known_only_once_they_were_listed_again(
     before = known(listed)
     images = {item.task: item.image for item in listed.pool.items(PROJECT)}
 
-    listed.pool.replace_items(PROJECT, images, Listing("image", clock() + 1.0))
+    doubts = listed.projects.get(PROJECT).task_doubts
+    listed.pool.replace_items(PROJECT, images, Listing("image", LISTED, doubts))
 
     assert not before
     assert known(listed)
 
 
-def test_a_sign_while_tasks_are_being_listed_is_not_forgotten(listed: Store, clock: Clock) -> None:
-    began = clock()
-    clock.now += 1.0
-    listed.projects.doubt_tasks(PROJECT, clock())
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS.keys())
+def test_a_sign_counts_though_the_clock_was_set_back(
+    sign: Sign, listed: Store, clock: Clock
+) -> None:
+    clock.now = LISTED - 500.0
 
-    listed.pool.replace_items(PROJECT, {TaskId(1): "1.png"}, Listing("image", began))
+    sign(listed, clock)
 
-    assert not known(listed, count=1, now=clock() + 1.0)
+    assert not known(listed)
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_sign_while_tasks_are_being_listed_is_not_forgotten(
+    moment: str, worker: Worker, studio: FakeLabelStudio
+) -> None:
+    def tell() -> None:
+        label_studio_tells("TASKS_CREATED")(worker.store, Clock())
+
+    connected(worker.store)
+    (studio.before if moment == "before" else studio.after)("images", tell)
+
+    worker.step()
+
+    listing = worker.store.pool.listing(PROJECT)
+    assert listing is not None
+    assert not known(worker.store, key=listing.data_key, count=30, now=listing.at)
+
+
+def test_an_edited_label_config_makes_a_round_that_does_not_list_the_tasks(
+    worker: Worker, studio: FakeLabelStudio, clock: Clock
+) -> None:
+    connected(worker.store)
+    worker.step()
+    project = studio.projects[PROJECT]
+    project.label_config = project.label_config.replace(
+        "</Choices>", '<Choice value="x"/></Choices>'
+    )
+    label_studio_tells("PROJECT_UPDATED")(worker.store, clock)
+
+    worker.step()
+
+    published = worker.store.rounds.last_published(PROJECT)
+    assert published is not None
+    assert published.reason == "tasks or label config changed"
+    assert studio.calls.count("images") == 1
 
 
 @pytest.mark.parametrize("action", ["ANNOTATION_CREATED", "PROJECT_UPDATED"])

@@ -9,7 +9,7 @@ import pytest
 from model.arrays import Features, Images
 from model.errors import ModelError
 from model.features.choosing import Choice
-from tests.support.builders import LABEL_STUDIO_URL, PROJECT, TOKEN, connected, pictures
+from tests.support.builders import LABEL_STUDIO_URL, LISTING, PROJECT, TOKEN, connected, pictures
 from uherding_backend import project_extractor
 from uherding_backend.image_loading import ImageLoader
 from uherding_backend.images_source import ImageSource
@@ -48,7 +48,7 @@ def nothing_opened_before() -> Iterator[None]:
 def wanting(store: Store, features: str) -> ProjectExtractor:
     connected(store)
     tasks = {TaskId(number): image for number, image in enumerate(pictures(6), start=1)}
-    store.pool.replace_items(PROJECT, tasks)
+    store.pool.replace_items(PROJECT, tasks, LISTING)
     loader = ImageLoader(store, PROJECT, ImageSource(LabelStudio(LABEL_STUDIO_URL, TOKEN)))
     options = Options(round_size=6, queue_size=18, prelabel=False, features=features)
     return ProjectExtractor(store, options, loader, lambda *_: None)

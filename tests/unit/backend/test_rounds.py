@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,23 @@ from model.names import STRATEGY_NAMES
 from model.neighbours import NeighbourGraph
 from model.strategies import STRATEGIES
 from model.uncertainty import margin
-from tests.support.builders import PROJECT, Clock, connected, kind_of, picture
+from tests.support.builders import (
+    FITTED_IMAGES,
+    PROJECT,
+    Clock,
+    connected,
+    kind_of,
+    picture,
+    pictures,
+)
 from tests.support.fake_label_studio import FakeLabelStudio, Killed
 from uherding_backend import looking_ahead, pool_graph
 from uherding_backend.errors import ImageError
 from uherding_backend.images_source import ImageSource
-from uherding_backend.labels import TaskId
+from uherding_backend.labels import ProjectId, TaskId
 from uherding_backend.outcome import Outcome, load_outcome, outcome_path
 from uherding_backend.pool_graph import PoolGraph
+from uherding_backend.rounds import RoundRunner
 from uherding_backend.store import Round, RoundState, Store
 from uherding_backend.store.rounds import RoundStore
 from uherding_backend.training import CHECKPOINT
@@ -127,6 +137,7 @@ def test_the_neighbour_graph_of_a_large_pool_is_built_while_the_first_queue_is_l
 ) -> None:
     connected(worker.store, options={"queue_size": 24})
     first = run(worker)
+    worker.step()
     prepared = graph_files(worker)
     monkeypatch.setattr(NeighbourGraph, "around", None)  # whoever builds another one fails
     for task in studio.queue():
@@ -170,11 +181,12 @@ def test_images_drawn_for_the_audit_are_not_what_the_graph_is_built_around(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected: list[int] = []
-    monkeypatch.setattr(PoolGraph, "prepare", lambda _, rows: expected.extend(rows.tolist()))
+    monkeypatch.setattr(PoolGraph, "prepare", lambda _, rows: expected.extend(rows))
     monkeypatch.setattr(looking_ahead, "EXPECTED", 5)
     connected(worker.store, options={"queue_size": 10, "audit_fraction": 0.3, "round_size": 8})
 
     round_ = run(worker)
+    worker.step()
 
     row_of = outcome_of(worker, round_).tasks
     queue = worker.store.rounds.queue(round_.id)
@@ -184,16 +196,36 @@ def test_images_drawn_for_the_audit_are_not_what_the_graph_is_built_around(
 
 
 @pytest.mark.usefixtures("large")
-def test_a_round_that_cannot_look_ahead_is_published_all_the_same(
+def test_a_worker_that_cannot_look_ahead_goes_on(
     worker: Worker, studio: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PoolGraph, "prepare", None)
     connected(worker.store)
-
     round_ = run(worker)
+    with monkeypatch.context() as patch:
+        patch.setattr(RoundStore, "last_published", None)
 
+        looking_ahead.look_ahead(worker.store, PROJECT, round_size=6)
+
+    label(studio, 6)
     assert round_.state is RoundState.PUBLISHED
-    assert studio.queue()
+    assert run(worker).report["labels"] == 6
+
+
+@pytest.mark.usefixtures("large")
+def test_no_round_that_is_due_waits_for_looking_ahead(
+    worker: Worker, studio: FakeLabelStudio
+) -> None:
+    connected(worker.store)
+    studio.add_project(pictures(FITTED_IMAGES), project=2)
+    connected(worker.store, project=2)
+    worker.store.rounds.request(ProjectId(2), "asked for", worker.clock() + 1.0)
+
+    files = []
+    for _ in range(4):
+        done = worker.step()
+        files.append((done, len(graph_files(worker)), len(graph_files(worker, project=2))))
+
+    assert files == [(True, 0, 0), (True, 0, 0), (False, 0, 1), (False, 1, 1)]
 
 
 @pytest.mark.usefixtures("large")
@@ -204,10 +236,11 @@ def test_a_process_killed_while_it_looks_ahead_leaves_a_published_round(
         raise Killed
 
     connected(worker.store)
+    run(worker)
     with monkeypatch.context() as patch:
         patch.setattr(PoolGraph, "prepare", killed)
         with pytest.raises(Killed):
-            run(worker)
+            worker.step()
     label(studio, 6)
 
     round_ = run(worker)
@@ -216,6 +249,39 @@ def test_a_process_killed_while_it_looks_ahead_leaves_a_published_round(
     assert states == [RoundState.PUBLISHED, RoundState.PUBLISHED]
     assert round_.report["labels"] == 6
     assert len(graph_files(worker)) == 1
+
+
+@pytest.mark.usefixtures("large")
+def test_rounds_are_published_though_nothing_that_saves_work_can_be_written(
+    worker: Worker, studio: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for module in ("first_choice", "pool_copies"):
+        monkeypatch.setattr(f"uherding_backend.{module}.save_arrays", full)
+    monkeypatch.setattr(NeighbourGraph, "save", full)
+    connected(worker.store)
+    rounds = [run(worker)]
+    label(studio, 6)
+
+    rounds.append(run(worker))
+
+    assert [round_.error for round_ in rounds] == ["", ""]
+    assert rounds[1].report["seconds"]["neighbours"] > 0
+    assert studio.queue()
+
+
+def test_a_published_round_does_not_fail_any_more(
+    worker: Worker, studio: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RoundRunner, "_forget_old_files", None)
+    connected(worker.store)
+
+    round_ = run(worker)
+
+    assert round_.state is RoundState.PUBLISHED
+    assert studio.queue() == [entry.task for entry in worker.store.rounds.queue(round_.id)]
 
 
 def test_rounds_before_the_first_label_choose_once(
@@ -232,8 +298,8 @@ def test_rounds_before_the_first_label_choose_once(
     assert queues[0] == queues[1]
 
 
-def graph_files(worker: Worker) -> list[Path]:
-    return list(worker.store.project_dir(PROJECT).glob("neighbours-*"))
+def graph_files(worker: Worker, project: int = PROJECT) -> list[Path]:
+    return list(worker.store.project_dir(ProjectId(project)).glob("neighbours-*"))
 
 
 def test_random_draws_anew_in_every_round_and_gains_nothing(worker: Worker) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.builders import (
+    LISTING,
     PROJECT,
     connected,
     look_at,
@@ -103,7 +104,7 @@ def test_another_task_sampling_is_a_problem_because_it_switches_the_queue_off(
 
 def test_unreadable_images_are_listed_with_the_reason(store: Store) -> None:
     connected(store)
-    store.pool.replace_items(PROJECT, {TaskId(1): "a", TaskId(2): "b"})
+    store.pool.replace_items(PROJECT, {TaskId(1): "a", TaskId(2): "b"}, LISTING)
     store.pool.fetched(PROJECT, [Item(TaskId(2), "b", None, "<gone>")])
     round_ = publish_round(store)
     store.rounds.published(round_.id, {**round_.report, "unreadable": 1}, 1.0)

@@ -12,6 +12,7 @@ import pytest
 from tests.support.builders import (
     KINDS,
     LABEL_CONFIG,
+    LISTING,
     PROJECT,
     connected,
     look_at,
@@ -263,12 +264,12 @@ def test_the_export_replaces_every_annotation(store: Store) -> None:
 
 
 def test_an_unchanged_image_keeps_its_hash_and_a_changed_one_loses_it(store: Store) -> None:
-    store.pool.replace_items(PROJECT, {TaskId(1): "a", TaskId(2): "b", TaskId(3): "c"})
+    store.pool.replace_items(PROJECT, {TaskId(1): "a", TaskId(2): "b", TaskId(3): "c"}, LISTING)
     items = store.pool.items(PROJECT)
     hashed = [Item(item.task, item.image, f"hash {item.task}", "") for item in items]
     store.pool.fetched(PROJECT, hashed)
 
-    store.pool.replace_items(PROJECT, {TaskId(1): "a", TaskId(2): "new", TaskId(4): "d"})
+    store.pool.replace_items(PROJECT, {TaskId(1): "a", TaskId(2): "new", TaskId(4): "d"}, LISTING)
 
     assert store.pool.items(PROJECT) == [
         Item(TaskId(1), "a", "hash 1", ""),

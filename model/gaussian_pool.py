@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.arrays import Features, Rows
-from model.kernels import alike, blocks, squared_distances
+from model.kernels import alike, blocks, least, squared_between
 from model.loops import Doubles, Floats, rises
 from model.threads import in_threads
 
@@ -26,6 +26,7 @@ ITSELF = 1.0 + SUM_ERROR  # what a block has for the similarity of a row to itse
 BLOCK = 512  # rows and columns of a block: 1 MB, which stays in the cache
 TILE = 262_144  # similarities of some rows to some points that a thread computes at once
 LONG = 2_048  # points of a tile at least
+FEWEST = 256  # the same where they meet all labels
 WIDE = 2_000_000  # similarities computed at once where some rows meet all points, 8 MB
 
 
@@ -181,15 +182,6 @@ class GaussianPool:
         other.error = self.error
         return other
 
-    def kept(self) -> "KeptPool":
-        """The same with all similarities kept."""
-        other = KeptPool(self.features, self.radius)
-        other.effort = self.effort
-        other.right = self.right
-        other.error = self.error
-        other.compute()
-        return other
-
     def lower(self, rows: Rows, right: torch.Tensor) -> torch.Tensor:
         """Similarities (rows, right) that are at most the true ones."""
         left = self.left(torch.from_numpy(rows).to(self.device))
@@ -209,31 +201,23 @@ class GaussianPool:
 
     def squared_to(self, labeled: Rows) -> NDArray[np.float64]:
         """Exact squared distance of every point to the nearest of these rows, at least one."""
-        nearest = self._nearest(labeled)
+        right = self.right[torch.from_numpy(labeled).to(self.device)]
         squared = np.empty(len(self.points))
-        for block in blocks(len(self.points), self.features.shape[1]):
-            differences = self.features[self.points[block]].astype(np.float64)
-            differences -= self.features[nearest[block]]
-            squared[block] = np.einsum("nd,nd->n", differences, differences)
-        return squared
 
-    def _nearest(self, labeled: Rows) -> Rows:
-        """The nearest of these rows to every point; float64 decides where float32 cannot tell."""
-        left = self.left(torch.from_numpy(labeled).to(self.device))
-        nearest = np.empty(len(self.points), dtype=np.int64)
-        for part in slices(len(self.points), max(1, 8 * WIDE // len(labeled))):
-            right = self._right_points[part]
-            block = torch.empty(len(labeled), len(right), device=self.device)
-            self.exponents(left, right, block)
-            best, which = block.max(dim=0)
-            chosen = which.cpu().numpy()
-            rivals = (block >= best - 2.0 * self.error).sum(dim=0).cpu().numpy()
-            for close in np.array_split(np.flatnonzero(rivals > 1), 1 + len(labeled) // 1000):
-                points = self.features[self.points[part][close]].astype(np.float64)
-                squared = squared_distances(points, self.features[labeled].astype(np.float64))
-                chosen[close] = squared.argmin(axis=1)
-            nearest[part] = labeled[chosen]
-        return nearest
+        def compare(part: slice) -> None:
+            points = self.points[part]
+            left = self.left(torch.from_numpy(points).to(self.device))
+            block = torch.empty(len(left), len(right), device=self.device)
+            nearest = self.exponents(left, right, block).max(dim=1, keepdim=True).values
+            rivals = (block >= nearest - 2.0 * self.error).nonzero().cpu().numpy()
+            places, rows = rivals[:, 0], labeled[rivals[:, 1]]
+            of_rivals = squared_between(self.features, rows, points[places])
+            squared[part] = least(of_rivals, places, len(points))
+
+        parts = slices(len(self.points), max(FEWEST, TILE // len(labeled)))
+        for _ in in_threads(compare, list(parts), self.device):
+            pass
+        return squared
 
     @cached_property
     def _right_points(self) -> torch.Tensor:
@@ -247,38 +231,6 @@ class GaussianPool:
         place = np.full(len(self), -1)
         place[self.points] = np.arange(len(self.points))
         return torch.from_numpy(place).to(self.device)
-
-
-class KeptPool(GaussianPool):
-    """The same with all similarities kept: 4 bytes for every pair of rows."""
-
-    def compute(self) -> None:
-        """Compute every pair once."""
-        self.matrix = torch.empty(len(self), len(self))
-
-        def keep(rows: slice) -> None:
-            for columns, block in self.blocks_of(rows):
-                self.matrix[rows, columns] = block
-                self.matrix[columns, rows] = block.T
-
-        for _ in in_threads(keep, self.strips(), self.device):
-            pass
-
-    def rises(self, rows: Rows, covered: Floats, weights: Floats) -> Doubles:
-        """As `GaussianPool.rises`."""
-        sums = np.empty(len(rows))
-
-        def add(part: slice) -> None:
-            sums[part] = rises(self.matrix.numpy(), rows[part], covered, weights)
-
-        for _ in in_threads(add, list(slices(len(rows), BLOCK)), self.matrix.device):
-            pass
-        return sums
-
-    def upper_rows(self, rows: Rows) -> Iterator[tuple[slice, torch.Tensor]]:
-        """As `GaussianPool.upper_rows`."""
-        for row in range(len(rows)):
-            yield slice(row, row + 1), self.matrix[rows[row : row + 1]]
 
 
 def slices(stop: int, step: int, start: int = 0) -> Iterator[slice]:

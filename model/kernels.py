@@ -227,6 +227,23 @@ def similarity_to(points: Points, row: int, radius: float) -> NDArray[np.float64
     return np.exp(-squared / (radius * radius))
 
 
+def squared_between(features: Features, rows: Rows, others: Rows) -> NDArray[np.float64]:
+    """Squared distance of each row to the other one at its place, correct to the last digits."""
+    squared = np.empty(len(rows))
+    for block in blocks(len(rows), features.shape[1]):
+        differences = features[rows[block]].astype(np.float64)
+        differences -= features[others[block]]
+        squared[block] = np.einsum("nd,nd->n", differences, differences)
+    return squared
+
+
+def least(values: NDArray[np.float64], places: Rows, count: int) -> NDArray[np.float64]:
+    """The least of the values at each of `count` places, inf where there is none."""
+    found = np.full(count, np.inf)
+    np.minimum.at(found, places, values)
+    return found
+
+
 def alike(points: NDArray[np.floating]) -> NDArray[np.int64]:
     """A number for each point, equal for equal points."""
     _, which = np.unique(points, axis=0, return_inverse=True)

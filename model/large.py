@@ -11,6 +11,7 @@ from model.errors import ModelError
 from model.foreseen import ForeseenCoverage
 from model.gaussian_pool import GaussianPool
 from model.greedy import Objective, Selection, maximise
+from model.kept_pool import KeptPool
 from model.neighbours import BYTES_IN_USE, MOST_OPEN, NeighbourGraph
 from model.objectives import Covered, DenseCoverage, PairedCoverage, Weights
 from model.pairs import PAIR_BYTES, Pairs, merged
@@ -104,7 +105,7 @@ def _objective(
         sweep(pool, [near], swept)
         return PairedCoverage(pool, task.weights, covered, task.tie, near.pairs())
     if every_pair * SIMILARITY_BYTES <= FILLED * memory:
-        return DenseCoverage(pool.kept(), task.weights, covered, task.tie)
+        return DenseCoverage(KeptPool(pool), task.weights, covered, task.tie)
     return ForeseenCoverage(
         pool,
         task.weights,

@@ -17,7 +17,7 @@ from model.errors import ModelError
 from model.files import UNREADABLE, Arrays, load_arrays, save_arrays
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
-from model.kernels import blocks
+from model.kernels import least, squared_between
 from model.pair_loops import no_farther, shortest, within
 from model.pairs import PAIR_BYTES, Pairs
 from model.sweep import PairsAbove, share_above, sweep
@@ -84,12 +84,7 @@ class NeighbourGraph:
         theirs = (*self.pairs.ends(labeled), self.pairs.points, self.pairs.similarities)
         lowest = shortest(*theirs, len(self.reach))  # none is nearer than this
         which, points = no_farther(*theirs, lowest + self.error)
-        exact = np.full(len(self.reach), np.inf)
-        for part in blocks(len(points), features.shape[1]):
-            differences = features[points[part]].astype(np.float64)
-            differences -= features[labeled[which[part]]]
-            squared = np.einsum("nd,nd->n", differences, differences)
-            np.minimum.at(exact, points[part], squared)
+        exact = least(squared_between(features, labeled[which], points), points, len(self.reach))
         exact[exact > self.reach - self.error] = np.inf  # another may be nearer, out of reach
         return exact
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from model.arrays import NO_ROWS, Features, Rows
 from model.gaussian_pool import BLOCK, GaussianPool, slices
+from model.kept_pool import KeptPool
 from tests.support import reference_arrays
 from tests.support.pools import clustered, some_rows, spread, with_copies
 
@@ -108,7 +109,7 @@ def test_every_pair_appears_exactly_once(size: int) -> None:
 def test_kept_similarities_are_those_of_the_blocks_on_both_sides_of_the_diagonal() -> None:
     pool = GaussianPool(pool_of(16, 0.0), 0.3)
 
-    kept = pool.kept().matrix.numpy()
+    kept = KeptPool(pool).matrix.numpy()
 
     for rows in pool.strips():
         for columns, block in pool.blocks_of(rows):
@@ -117,7 +118,7 @@ def test_kept_similarities_are_those_of_the_blocks_on_both_sides_of_the_diagonal
 
 
 def test_kept_similarities_survive_their_use() -> None:
-    pool = GaussianPool(spread(0, 30, 4), 0.5).kept()
+    pool = KeptPool(GaussianPool(spread(0, 30, 4), 0.5))
     before = pool.matrix.numpy().copy()
 
     for _, block in pool.upper_rows(np.arange(30)):

@@ -10,6 +10,8 @@ from model.kernels import (
     Kernel,
     PoolDistances,
     TopHatKernel,
+    least,
+    squared_between,
 )
 from tests.support import reference
 
@@ -88,3 +90,19 @@ def test_the_badge_kernel_differs_from_the_papers_by_a_constant() -> None:
     ]
     constants = raised - np.array(papers)
     np.testing.assert_allclose(constants, constants[0, 0], atol=1e-12)
+
+
+def test_squared_distances_of_pairs_are_exact() -> None:
+    features = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.00001]], dtype=np.float32)
+
+    squared = squared_between(features, np.array([0, 1, 1, 2]), np.array([1, 1, 2, 0]))
+
+    step = np.float64(features[2, 1]) - 4.0
+    np.testing.assert_allclose(squared[:3], [25.0, 0.0, step**2], rtol=1e-12)
+    assert squared[3] > 25.0
+
+
+def test_the_least_value_of_each_place_is_found() -> None:
+    found = least(np.array([3.0, 1.0, 2.0]), np.array([2, 0, 2]), 4)
+
+    assert found.tolist() == [1.0, np.inf, 2.0, np.inf]

@@ -5,6 +5,7 @@ from model.arrays import Features
 from model.foreseen import ForeseenCoverage
 from model.gaussian_pool import GaussianPool
 from model.greedy import ignore
+from model.kept_pool import KeptPool
 from model.kernels import GaussianKernel
 from model.objectives import Coverage, DenseCoverage, KernelCoverage, PairedCoverage, Weights
 from model.sweep import PairsAbove, sweep
@@ -47,7 +48,7 @@ def make(kind: str, features: Features, weights: Weights, radius: float) -> Cove
         near = PairsAbove(pool, covered)
         sweep(pool, [near], ignore)
         return PairedCoverage(pool, weights, covered, TIE, near.pairs())
-    return DenseCoverage(pool.kept() if kind == "kept" else pool, weights, covered, TIE)
+    return DenseCoverage(KeptPool(pool) if kind == "kept" else pool, weights, covered, TIE)
 
 
 @radii

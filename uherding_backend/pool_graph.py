@@ -21,7 +21,7 @@ from uherding_backend.caching import dispensable
 log = logging.getLogger(__name__)
 
 LEAST_IMAGES = 10_000  # below, a selection without a graph takes half a second
-IMAGES_PER_LABEL = 50  # beyond EXACT_UP_TO, where comparing all images takes minutes
+IMAGES_PER_LABEL = 50  # beyond EXACT_UP_TO, where comparing all images takes many minutes
 SMALLER = 0.5  # share of its pairs at which a graph is written anew
 
 

@@ -67,10 +67,13 @@ def test_a_graph_around_images_that_were_labelled_meanwhile_is_used(
 def test_what_is_there_is_not_prepared_again(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    pool(tmp_path).prepare(LABELED[:20])
+    first = pool(tmp_path).prepare(LABELED[:20])
     request.getfixturevalue("unbuildable")
 
-    pool(tmp_path).prepare(LABELED[:30])
+    second = pool(tmp_path).prepare(LABELED[:30])
+
+    assert first
+    assert not second
 
 
 def test_a_graph_around_images_without_a_label_is_built_again(tmp_path: Path) -> None:
